@@ -15,8 +15,8 @@ pub const SERVERS: [&str; 4] = [
     "mcp__plugin_claude-memory_claude_memory__",
 ];
 
-/// Tools that only read or add memories, or whose changes `memory_history` can undo. None deletes or shares.
-pub const SAFE_TOOLS: [&str; 8] = [
+/// Tools that only read or add memories, or whose changes the history can undo. None deletes or shares.
+pub const SAFE_TOOLS: [&str; 9] = [
     "memory_recall",
     "memory_store",
     "memory_get",
@@ -25,6 +25,7 @@ pub const SAFE_TOOLS: [&str; 8] = [
     "memory_history",
     "memory_update",
     "memory_link",
+    "memory_restore",
 ];
 
 /// Tools that read files.

@@ -180,7 +180,7 @@ impl Args {
             }
             return Ok(None);
         }
-        if !self.has(&["content"]) {
+        if !self.has(CONTENT) {
             return Err(DomainError::invalid("content", "is missing", "pass the secret text"));
         }
         let category: Option<Category> = self.parsed(CATEGORY)?;
@@ -315,6 +315,8 @@ impl Args {
     }
 }
 
+/// `text` and `memory` are common mistakes of models.
+pub(crate) const CONTENT: &[&str] = &["content", "text", "memory"];
 pub(crate) const IDS: &[&str] = &["ids", "id", "memory_id"];
 pub(crate) const TAGS: &[&str] = &["tags", "tag"];
 pub(crate) const CATEGORY: &[&str] = &["category", "categories"];

@@ -16,6 +16,7 @@ mod resources;
 mod server;
 mod stdio;
 mod tools;
+mod wording;
 
 pub use error::ServeError;
 pub use http::{HttpKey, serve_http};

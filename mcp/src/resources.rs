@@ -1,5 +1,6 @@
 //! The resources: the newest memories, and each memory by ID.
 
+use percent_encoding::percent_decode_str;
 use rmcp::model::{Resource, ResourceTemplate};
 use tessera_desk::Desk;
 use tessera_desk::use_cases::{FindNote, Get, List};
@@ -50,9 +51,10 @@ pub(crate) fn read(desk: &mut Desk<'_>, uri: &str) -> Result<Option<String>, Too
         ));
     }
     let Some(name) = uri.strip_prefix(PREFIX) else { return Ok(None) };
+    let unescaped = percent_decode_str(name).decode_utf8_lossy();
     let (reference, is_note) = match name.parse::<MemoryRef>() {
         Ok(reference) => (reference, false),
-        Err(_) => match desk.perform(FindNote { name: unescaped(name), project: None })? {
+        Err(_) => match desk.perform(FindNote { name: unescaped.into_owned(), project: None })? {
             Some(note) => (MemoryRef::Id(note.id), true),
             None => return Ok(None),
         },
@@ -67,24 +69,6 @@ pub(crate) fn read(desk: &mut Desk<'_>, uri: &str) -> Result<Option<String>, Too
         Err(StoreError::NotFound(_)) => Ok(None),
         Err(error) => Err(error.into()),
     }
-}
-
-/// Decodes the percent-encoding of an address.
-fn unescaped(name: &str) -> String {
-    let mut bytes = Vec::with_capacity(name.len());
-    let mut rest = name.bytes();
-    while let Some(byte) = rest.next() {
-        let mut ahead = rest.clone();
-        let digit = |byte: Option<u8>| byte.and_then(|byte| char::from(byte).to_digit(16));
-        match (byte, digit(ahead.next()), digit(ahead.next())) {
-            (b'%', Some(high), Some(low)) => {
-                bytes.extend(u8::try_from(high * 16 + low));
-                rest = ahead;
-            }
-            _ => bytes.push(byte),
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn full(memory: &Memory) -> String {

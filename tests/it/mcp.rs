@@ -99,7 +99,6 @@ fn refusals_are_results_that_name_the_field() {
     let world = World::new();
     let mut client = Client::start(&world);
     for (tool, arguments, words) in [
-        ("memory_recall", json!({}), "query: is missing"),
         ("memory_recall", json!({ "query": "x", "limit": 0 }), "limit:"),
         ("memory_recall", json!({ "query": "x", "max_tokens": "lots" }), "max_tokens:"),
         ("memory_recall", json!({ "query": "x", "format": "xml" }), "format:"),
@@ -124,29 +123,30 @@ fn definitions_are_small_honest_and_complete() {
     let tools = client.request("tools/list", json!({}))["result"]["tools"].clone();
     let tools = tools.as_array().unwrap();
     let names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
-    let expected = [
-        "memory_recall",
-        "memory_store",
-        "memory_get",
-        "memory_list",
-        "memory_update",
-        "memory_forget",
-        "memory_delete",
-        "memory_count",
-        "memory_history",
-        "memory_link",
-        "secret_get",
-    ];
+    let expected =
+        ["memory_recall", "memory_store", "memory_get", "memory_forget", "memory_restore", "memory_link", "secret_get"];
     assert_eq!(names, expected);
+    // A client sends these texts to the model in each session.
+    let texts = tools.iter().map(|tool| {
+        let text = |field: &str| tool[field].as_str().unwrap();
+        format!("{}\n{}\n{}", text("name"), text("description"), tool["inputSchema"])
+    });
+    let cost: usize = texts.map(|text| counted(&text)).sum();
+    assert!((600..=1300).contains(&cost), "{cost}");
+    for (tool, name, argument) in tools.iter().flat_map(|tool| {
+        tool["inputSchema"]["properties"].as_object().unwrap().iter().map(move |(name, value)| (tool, name, value))
+    }) {
+        let words = argument["description"].as_str().unwrap_or("");
+        assert!((4..=110).contains(&words.len()), "{} {name}: {words:?}", tool["name"]);
+    }
     let core: usize = tools
         .iter()
         .filter(|tool| tool["_meta"]["anthropic/alwaysLoad"] == true)
-        .map(|tool| tool.to_string().len())
+        .map(|tool| tool["inputSchema"].to_string().len())
         .sum();
     assert!((500..=3072).contains(&core), "{core}");
     for tool in tools {
-        let reads = ["memory_recall", "memory_get", "memory_list", "memory_count", "memory_history", "secret_get"]
-            .contains(&tool["name"].as_str().unwrap());
+        let reads = ["memory_recall", "memory_get", "secret_get"].contains(&tool["name"].as_str().unwrap());
         assert_eq!(tool["annotations"]["readOnlyHint"], reads, "{tool}");
         assert_eq!(tool["annotations"]["openWorldHint"], false);
         assert!(tool["outputSchema"].is_null());
@@ -233,4 +233,88 @@ fn memory_get_goes_on_where_its_budget_ended() {
     }
     seen.sort_unstable();
     assert_eq!(seen, [1, 2, 3, 4, 5, 6], "each once");
+}
+
+#[test]
+fn memory_restore_restores_several_memories_and_earlier_texts() {
+    let world = World::new();
+    let mut client = Client::start(&world);
+    for text in ["The cache is flushed at night", "The exporter listens on port 9417"] {
+        client.ok("memory_store", json!({ "content": text }));
+    }
+    client.ok("memory_forget", json!({ "ids": [1, 2] }));
+    let restored = client.ok("memory_restore", json!({ "ids": [1, 2, 99] }));
+    assert_eq!(
+        restored,
+        "Restored #1: The cache is flushed at night\nRestored #2: The exporter listens on port 9417\n\
+         there is no memory #99; memory_recall without a query lists memories"
+    );
+    client.ok("memory_store", json!({ "id": 2, "content": "The exporter listens on port 9500" }));
+    let history = client.ok("memory_get", json!({ "ids": [2], "history": true }));
+    let revision = history.lines().find(|line| line.contains("before: The exporter listens on port 9417")).unwrap();
+    let revision: u64 = revision.split(' ').next().unwrap().parse().unwrap();
+    let back = client.ok("memory_restore", json!({ "id": 2, "before": revision }));
+    assert_eq!(back, "Restored #2: The exporter listens on port 9417");
+    for (arguments, words) in [
+        (json!({ "ids": [1, 2], "before": 1 }), "before: applies to one memory"),
+        (json!({ "id": 2, "before": 9999 }), "before: "),
+        (json!({ "id": 1 }), "is neither deleted nor expired"),
+        (json!({}), "ids: is missing"),
+    ] {
+        let (text, is_error) = client.call("memory_restore", arguments.clone());
+        assert!(is_error && text.contains(words), "{arguments}: {text}");
+    }
+    client.close();
+}
+
+#[test]
+fn a_get_of_several_ids_returns_those_that_exist_within_its_budget() {
+    let world = World::new();
+    let mut client = Client::start(&world);
+    client.ok("memory_store", json!({ "content": "The cache is flushed at night" }));
+    let reply = client.ok("memory_get", json!({ "ids": [7, 1, 12] }));
+    assert!(reply.contains("\nNo memory: #7, #12.\n#1 "), "{reply}");
+    assert!(reply.contains(&format!("1 found, {} tokens", counted(&reply))), "{reply}");
+    let reply = client.ok("memory_get", json!({ "ids": [7, 1], "format": "json" }));
+    let json: Value = serde_json::from_str(&reply).unwrap();
+    assert_eq!((&json["missing"], &json["tokens_used"]), (&json!(["#7"]), &json!(counted(&reply))), "{reply}");
+    let many: Vec<u32> = (1..150).collect();
+    let reply = client.ok("memory_get", json!({ "ids": many, "max_tokens": 64 }));
+    assert!(counted(&reply) <= 64 && reply.contains("148 do not exist."), "{reply}");
+    let (text, is_error) = client.call("memory_get", json!({ "ids": [7, 12] }));
+    assert!(is_error && text == "there is no memory #7; memory_recall without a query lists memories", "{text}");
+    client.close();
+}
+
+#[test]
+fn common_mistakes_of_models_are_understood() {
+    let world = World::new();
+    let mut client = Client::start(&world);
+    let stored =
+        client.ok("memory_store", json!({ "text": "Deploys run on Fridays", "scope": "example.org/acme/ledger" }));
+    assert!(stored.starts_with("Stored #1"), "{stored}");
+    for arguments in [
+        json!({ "question": "when do deploys run?" }),
+        json!({ "q": "when do deploys run?", "since": "7d" }),
+        json!({ "query": "when do deploys run?", "scope": "ledger" }),
+        json!({ "query": "when do deploys run?", "scope": "Ledger" }),
+    ] {
+        assert!(client.ok("memory_recall", arguments.clone()).contains("#1 "), "{arguments}");
+    }
+    assert!(client.ok("memory_list", json!({ "scope": "ledger" })).contains("#1 "));
+    let listed = client.ok("memory_recall", json!({ "scope": "ledger", "limit": 5 }));
+    assert_eq!(listed, client.ok("memory_list", json!({ "scope": "ledger", "limit": 5 })));
+    for arguments in [json!({ "cursor": "417-20" }), json!({ "query": "deploys", "expired": true })] {
+        let (text, is_error) = client.call("memory_recall", arguments.clone());
+        assert!(is_error && text.contains("query"), "{arguments}: {text}");
+    }
+    let stored = client.ok("memory_store", json!({ "content": "The ledger is audited in May", "scope": "ledger" }));
+    let hint =
+        "no other memory is in ledger; memory_store {\"id\": 2, \"scope\": \"example.org/acme/ledger\"} moves it";
+    assert!(stored.contains(hint), "{stored}");
+    client.ok("memory_store", json!({ "id": 2, "scope": "example.org/acme/ledger" }));
+    client.ok("memory_store", json!({ "content": "Rates are cached", "scope": "example.org/umbrella/ledger" }));
+    // Two projects match, so the name stays as given.
+    assert!(!client.ok("memory_list", json!({ "scope": "ledger" })).contains("#1 "));
+    client.close();
 }

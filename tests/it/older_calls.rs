@@ -265,7 +265,7 @@ fn what_a_text_that_is_said_again_does_not_take_is_told() {
     let other =
         json!({ "content": content, "tags": ["ports"], "importance": 9, "ttl_days": 3, "metadata": { "b": 2 } });
     let told = client.ok("memory_store", other.clone());
-    let words = "\nThe memory already existed, and its importance, tags, metadata, expires_at were not changed; use memory_update to change them";
+    let words = "\nThe memory already existed, and its importance, tags, metadata, expires_at were not changed; use memory_store with id to change them";
     assert!(told.starts_with("Already stored as #1") && told.contains(words), "{told}");
     let mut other = other;
     other["format"] = json!("json");

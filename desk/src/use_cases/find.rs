@@ -61,7 +61,7 @@ impl UseCase for Recall {
     }
 
     fn run(self, store: &mut Store, caller: &Caller) -> Result<Answer, StoreError> {
-        let asked = Question::by(caller, self);
+        let asked = Question::by(store, caller, self)?;
         let reply = asked.reply(store)?;
         asked.answer(store, caller, reply)
     }
@@ -69,7 +69,7 @@ impl UseCase for Recall {
     /// The folders are checked for changes while the question is answered. If something changed, the question is asked
     /// again.
     fn run_looking(self, store: &mut Store, caller: &Caller, glance: FolderSnapshot) -> Result<Answer, StoreError> {
-        let asked = Question::by(caller, self);
+        let asked = Question::by(store, caller, self)?;
         let reply = glance.beside(store, |store| asked.reply(store))?;
         asked.answer(store, caller, reply)
     }
@@ -83,9 +83,12 @@ struct Question {
 }
 
 impl Question {
-    fn by(caller: &Caller, recall: Recall) -> Self {
+    fn by(store: &Store, caller: &Caller, recall: Recall) -> Result<Self, StoreError> {
         let is_clean = is_clean(&recall.request.query);
-        Self { request: as_asked_by(caller, recall.request), form: recall.form, is_clean }
+        let Recall { mut request, form } = recall;
+        request.filters = with_scopes_meant(store, request.filters)?;
+        request.scope = request.scope.map(|scope| store.scope_meant(scope)).transpose()?;
+        Ok(Self { request: as_asked_by(caller, request), form, is_clean })
     }
 
     /// The reply; nothing is recorded yet.
@@ -124,8 +127,14 @@ impl UseCase for Glimpse {
     const EFFECT: Effect = Effect::Reads;
 
     fn run(self, store: &mut Store, caller: &Caller) -> Result<Reply, StoreError> {
-        Question::by(caller, Recall { request: self.request, form: Form::Text }).reply(store)
+        Question::by(store, caller, Recall { request: self.request, form: Form::Text })?.reply(store)
     }
+}
+
+/// Replaces the short name of a project by its identity.
+fn with_scopes_meant(store: &Store, filters: Filters) -> Result<Filters, StoreError> {
+    let scopes = filters.scopes.into_iter().map(|scope| store.scope_meant(scope)).collect::<Result<_, _>>()?;
+    Ok(Filters { scopes, ..filters })
 }
 
 /// The memories in a reply.
@@ -245,7 +254,24 @@ impl UseCase for List {
             Some(id) => Some(store.get(id)?.ok_or(StoreError::NotFound(id))?.short_id),
         };
         let Self { filters, limit, deleted, expired, shared, .. } = self;
+        let filters = with_scopes_meant(store, filters)?;
         store.list(&ListRequest { filters, limit, deleted, expired, shared, after })
+    }
+}
+
+/// Finds the scope that a short name of a project means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScopeMeant {
+    /// The name as given.
+    pub given: Scope,
+}
+
+impl UseCase for ScopeMeant {
+    type Outcome = Scope;
+    const EFFECT: Effect = Effect::Reads;
+
+    fn run(self, store: &mut Store, _: &Caller) -> Result<Scope, StoreError> {
+        store.scope_meant(self.given)
     }
 }
 

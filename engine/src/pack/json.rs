@@ -123,6 +123,19 @@ impl JsonFrame {
         self
     }
 
+    /// Names requested memories that do not exist, or only their number if their names need too many tokens.
+    #[must_use]
+    pub fn lacking(mut self, absent: &[String]) -> Self {
+        if !absent.is_empty() {
+            let named = format!(",\"missing\":{}\n", serde_json::json!(absent));
+            let is_short = O200k.count(&named) <= self.budget.get() / MOST_FOR_READINGS;
+            let missing = if is_short { named } else { format!(",\"missing\":{}\n", absent.len()) };
+            self.query_tokens += O200k.count(&missing);
+            self.query.push_str(&missing);
+        }
+        self
+    }
+
     /// Marks the reply as an answer to a question about many memories.
     #[must_use]
     pub fn broad(self) -> Self {

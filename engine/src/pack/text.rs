@@ -36,7 +36,7 @@ pub struct TextFrame {
     pub is_unsure: bool,
     /// The highest ID of the matches.
     pub(super) highest: u32,
-    /// The lines below the header that state spelling corrections.
+    /// The lines below the header that state spelling corrections and missing memories.
     pub(super) read_as: String,
 }
 
@@ -80,6 +80,17 @@ impl TextFrame {
         let read_as: String = names.iter().map(|(name, other)| format!("{name} is read as {other}.\n")).collect();
         let is_worth_it = O200k.count(&read_as) <= self.budget.get() / MOST_FOR_READINGS;
         Self { read_as: if is_worth_it { read_as } else { String::new() }, ..self }
+    }
+
+    /// Names requested memories that do not exist, or only their number if their names need too many tokens.
+    #[must_use]
+    pub fn lacking(mut self, absent: &[String]) -> Self {
+        if !absent.is_empty() {
+            let line = format!("No memory: {}.\n", absent.join(", "));
+            let is_short = O200k.count(&line) <= self.budget.get() / MOST_FOR_READINGS;
+            self.read_as.push_str(&if is_short { line } else { format!("{} do not exist.\n", absent.len()) });
+        }
+        self
     }
 
     /// Sets the highest ID of the matches, which determines the room for a cursor.
@@ -353,8 +364,10 @@ mod tests {
                 for (is_limited, is_unsure) in [(false, false), (true, false), (false, true), (true, true)] {
                     let plain = TextFrame::new(total, TokenBudget::DEFAULT, profile);
                     let names = [("marta", "maria"), ("Ünal", "unal")].map(|(name, other)| (name.into(), other.into()));
-                    for read_as in [&names[..0], &names] {
-                        let frame = TextFrame { is_limited, is_unsure, ..plain.clone() }.reading(read_as);
+                    let absent = ["#7".to_owned(), "#12345".to_owned()];
+                    for (read_as, absent) in [(&names[..0], &absent[..0]), (&names, &absent[..0]), (&names, &absent)] {
+                        let frame = TextFrame { is_limited, is_unsure, ..plain.clone() };
+                        let frame = frame.reading(read_as).lacking(absent);
                         let header = frame.header(used);
                         assert_eq!(frame.header_tokens(used), O200k.count(&header), "{header}");
                     }

@@ -52,6 +52,8 @@ pub struct Ranking {
     pub(super) timing: Option<Timing>,
     /// Words that no memory contains, each with its correction.
     pub(super) read_as: Vec<(String, String)>,
+    /// The names of requested memories that do not exist.
+    absent: Vec<String>,
     /// The rank at which this page begins.
     pub(super) start: usize,
     /// True if the cursor of the request names memories that no longer exist.
@@ -122,6 +124,17 @@ impl Ranking {
     /// Words that no memory contains, each with its correction.
     pub(super) fn read_as(&self) -> &[(String, String)] {
         &self.read_as
+    }
+
+    /// The names of requested memories that do not exist.
+    pub(super) fn absent(&self) -> &[String] {
+        &self.absent
+    }
+
+    /// Names requested memories that do not exist.
+    #[must_use]
+    pub fn without(self, absent: Vec<String>) -> Self {
+        Self { absent, ..self }
     }
 
     /// Creates a ranking of memories that were requested by ID, in the given order. For a long memory, `query` selects

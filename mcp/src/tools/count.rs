@@ -5,7 +5,7 @@ use tessera_desk::use_cases::{Count, Counts};
 use tessera_desk::{Desk, Effect};
 use tessera_engine::store::SyncStatus;
 
-use super::{Call, Entry, Reply, TeamStatus};
+use super::{Call, Entry, Listed, Reply, TeamStatus};
 use crate::args::Args;
 
 pub(super) const TOOL: Entry = Entry {
@@ -16,7 +16,7 @@ pub(super) const TOOL: Entry = Entry {
     properties: || json!({}),
     aliases: &[],
     required: &[],
-    needs_team: false,
+    listed: Listed::Never,
     is_always_loaded: false,
     call: Call::Status(call),
 };

@@ -8,31 +8,31 @@ use tessera_desk::{Desk, Effect};
 use tessera_engine::pack::neutral_line;
 use tessera_engine::store::Erase;
 
-use super::{Call, Entry, FORMAT, Reply, form};
+use super::{Call, Entry, FORMAT, Listed, Reply, form};
 use crate::args::{Args, IDS};
 
 pub(super) const TOOL: Entry = Entry {
     name: "memory_forget",
     title: "Forget memories",
-    description: "Delete memories by ID. They can be restored, unless hard_delete deletes them permanently.",
+    description: "Delete memories by ID. memory_restore restores them, except after hard_delete.",
     effect: Effect::Destroys,
     properties: || {
         json!({
-            "ids": { "type": "array", "items": { "type": "string" }, "description": "IDs such as 42" },
-            "reason": { "type": "string" },
-            "hard_delete": { "type": "boolean", "default": false },
-            "format": { "type": "string", "enum": ["text", "json"] }
+            "ids": { "type": "array", "items": { "type": "string" }, "description": "Such as 42" },
+            "reason": { "type": "string", "description": "Why, for the history" },
+            "hard_delete": { "type": "boolean", "description": "Permanently" },
+            "format": { "type": "string", "description": "text or json" }
         })
     },
     aliases: &[IDS, FORMAT],
     required: &["ids"],
-    needs_team: false,
+    listed: Listed::Always,
     is_always_loaded: false,
     call: Call::Changing(call),
 };
 
 /// The tool under its older name.
-pub(super) const OLDER: Entry = Entry { name: "memory_delete", ..TOOL };
+pub(super) const OLDER: Entry = Entry { name: "memory_delete", listed: Listed::Never, ..TOOL };
 
 fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     let form = form(args)?;
@@ -67,7 +67,7 @@ fn back(taken_out: impl Iterator<Item = RemovedSection>) -> BTreeSet<String> {
     let told = |RemovedSection { path, rev }| match rev {
         Some(rev) => {
             format!(
-                "its lines were removed from {path}; to restore these lines, run `tessera restore {path} --before {rev}`"
+                "its lines were removed from {path}; memory_restore with ids {path:?} and before {rev} restores these lines"
             )
         }
         None => format!(

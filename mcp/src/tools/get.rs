@@ -5,32 +5,39 @@ use tessera_desk::use_cases::{Fetch, Meant};
 use tessera_desk::{Desk, Effect};
 use tessera_engine::domain::{DomainError, MAX_LIMIT, Packing, RecallRequest};
 
-use super::{Call, Entry, FORMAT, MAX_TOKENS, Reply, budgeted, form};
+use super::{Call, Entry, FORMAT, Listed, MAX_TOKENS, Reply, budgeted, form, history};
 use crate::args::{Args, IDS};
+
+const HISTORY: &[&str] = &["history"];
+const CURSOR: &[&str] = &["cursor"];
 
 pub(super) const TOOL: Entry = Entry {
     name: "memory_get",
     title: "Get memories",
-    description: "Full text of memories by ID, within max_tokens: use it after the summaries of memory_recall. A \
-        long text is cut at its end; a line of a file is returned with its neighbours.",
+    description: "Full texts of memories by ID, such as those that memory_recall summarised.",
     effect: Effect::Reads,
     properties: || {
         json!({
-            "ids": { "type": "array", "items": { "type": "string" }, "description": "IDs such as 42" },
-            "max_tokens": { "type": "integer", "default": 1000 },
-            "cursor": { "type": "string", "description": "The cursor of the previous reply returns the next part; pass the same ids" },
-            "format": { "type": "string", "enum": ["text", "json"] }
+            "ids": { "type": "array", "items": { "type": "string" }, "description": "Such as 42" },
+            "history": { "type": "boolean", "description": "Changes of one memory instead" },
+            "max_tokens": { "type": "integer", "description": "Reply limit; default 1000" },
+            "cursor": { "type": "string", "description": "For the next part; same ids" },
+            "format": { "type": "string", "description": "text or json" }
         })
     },
-    aliases: &[IDS, MAX_TOKENS, FORMAT],
+    aliases: &[IDS, HISTORY, MAX_TOKENS, FORMAT],
     required: &["ids"],
-    needs_team: false,
+    listed: Listed::Always,
     is_always_loaded: false,
     call: Call::Desk(call),
 };
 
 fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
-    let cursor = args.parsed(&["cursor"])?;
+    if args.flag(HISTORY)? {
+        args.refuse(&[CURSOR], "cannot be used together with history", "omit it")?;
+        return history::call(desk, args);
+    }
+    let cursor = args.parsed(CURSOR)?;
     let request = RecallRequest { limit: MAX_LIMIT, packing: Packing::Dual, cursor, ..budgeted(args, String::new())? };
     let budget = request.budget.get();
     let ids = desk.perform(Meant { named: args.names()? })?;

@@ -6,7 +6,7 @@ use tessera_desk::{Desk, Effect};
 use tessera_engine::pack::{Lines, attribution, neutral_line};
 use tessera_engine::store::HistoryEntry;
 
-use super::{Call, Entry, MAX_TOKENS, Reply, budgeted, meant};
+use super::{Call, Entry, Listed, MAX_TOKENS, Reply, budgeted, meant};
 use crate::args::{Args, IDS};
 
 /// Maximum number of changes shown.
@@ -25,12 +25,12 @@ pub(super) const TOOL: Entry = Entry {
     },
     aliases: &[IDS, MAX_TOKENS],
     required: &["id"],
-    needs_team: false,
+    listed: Listed::Never,
     is_always_loaded: false,
     call: Call::Desk(call),
 };
 
-fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
+pub(super) fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     let budget = budgeted(args, String::new())?.budget;
     let id = meant(desk, args)?;
     let entries = desk.perform(History { id })?;

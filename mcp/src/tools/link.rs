@@ -6,7 +6,7 @@ use tessera_desk::{Desk, Effect};
 use tessera_engine::domain::{DomainError, LinkKind};
 use tessera_engine::store::StoreError;
 
-use super::{Call, Entry, Reply};
+use super::{Call, Entry, Listed, Reply};
 use crate::args::{Args, IDS};
 
 const KIND: &[&str] = &["type", "link_type"];
@@ -15,19 +15,19 @@ const TO: &[&str] = &["to", "target_id"];
 pub(super) const TOOL: Entry = Entry {
     name: "memory_link",
     title: "Link memories",
-    description: "Link a memory to another. With supersedes, `id` replaces `to` in recall; with updates, `id` comes first.",
+    description: "Link a memory to another. With supersedes, id replaces to in recall; with updates, id comes first.",
     effect: Effect::Changes,
     properties: || {
         json!({
-            "id": { "type": "string", "description": "ID such as 42, or the path of a file" },
+            "id": { "type": "string", "description": "ID, or path of a file" },
             "type": { "type": "string", "description": "supersedes, updates, resolved_by, part_of, see_also, or any short name" },
             "to": { "type": "string", "description": "The other memory" },
-            "remove": { "type": "boolean", "default": false }
+            "remove": { "type": "boolean", "description": "Remove the link" }
         })
     },
     aliases: &[IDS, TO, KIND],
     required: &["id", "type", "to"],
-    needs_team: false,
+    listed: Listed::Always,
     is_always_loaded: false,
     call: Call::Desk(call),
 };

@@ -11,35 +11,38 @@ use tessera_engine::domain::{DomainError, MAX_LIMIT, Memory, RecallRequest, Shor
 use tessera_engine::pack::{Lines, attribution, neutral, neutral_line};
 use tessera_engine::store::{Listing, Newer};
 
-use super::{Call, Entry, FORMAT, MAX_TOKENS, Reply, budgeted, form};
+use super::{Call, Entry, FORMAT, Listed, MAX_TOKENS, Reply, budgeted, form};
 use crate::args::{Args, CATEGORY, ENTITIES, SCOPE, TAGS, TYPE};
 
 pub(super) const TOOL: Entry = Entry {
     name: "memory_list",
     title: "List memories",
-    description: "List memories, newest first, one line each, within max_tokens.",
+    description: "List memories, newest first, one line each.",
     effect: Effect::Reads,
     properties: || {
         json!({
-            "category": { "type": "string" },
-            "type": { "type": "string", "enum": ["fact", "entity", "relationship", "self"] },
-            "tags": { "type": "array", "items": { "type": "string" } },
-            "scope": { "type": "string" },
-            "limit": { "type": "integer", "default": 20, "maximum": 200 },
-            "expired": { "type": "boolean", "default": false, "description": "Only expired memories" },
+            "category": { "type": "string", "description": "Such as decisions" },
+            "type": { "type": "string", "description": "Such as fact" },
+            "tags": { "type": "array", "items": { "type": "string" }, "description": "Needs all" },
+            "entities": { "type": "array", "items": { "type": "string" }, "description": "Names in it" },
+            "scope": { "type": "string", "description": "Project or global" },
+            "since": { "type": "string", "description": "Date or 7d" },
+            "until": { "type": "string", "description": "Date" },
+            "limit": { "type": "integer", "description": "Default 20, at most 200" },
+            "expired": { "type": "boolean", "description": "Only expired ones" },
             "after": { "type": "string", "description": "Continue after this ID" },
-            "max_tokens": { "type": "integer", "default": 1000 },
-            "format": { "type": "string", "enum": ["text", "json"] }
+            "max_tokens": { "type": "integer", "description": "Reply limit; default 1000" },
+            "format": { "type": "string", "description": "text or json" }
         })
     },
     aliases: &[TAGS, CATEGORY, TYPE, ENTITIES, SCOPE, MAX_TOKENS, FORMAT, &["since"], &["until"]],
     required: &[],
-    needs_team: false,
+    listed: Listed::Never,
     is_always_loaded: false,
     call: Call::Desk(call),
 };
 
-fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
+pub(super) fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     let (budget, form) = (budgeted(args, String::new())?.budget, form(args)?);
     let (limit, is_limited) = RecallRequest::bounded_limit(args.whole(&["limit"])?.unwrap_or(20))?;
     let listing = desk.perform(List {

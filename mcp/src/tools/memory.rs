@@ -5,7 +5,7 @@ use tessera_desk::folders::{FileCommand, FileRules};
 use tessera_desk::{Desk, Effect};
 use tessera_engine::domain::TokenBudget;
 
-use super::{Call, Entry, MAX_TOKENS, Reply};
+use super::{Call, Entry, Listed, MAX_TOKENS, Reply};
 use crate::args::Args;
 use crate::error::ToolError;
 
@@ -43,7 +43,7 @@ pub(super) const TOOL: Entry = Entry {
     },
     aliases: &[MAX_TOKENS],
     required: &["command"],
-    needs_team: false,
+    listed: Listed::Always,
     is_always_loaded: true,
     call: Call::Files(call),
 };

@@ -10,6 +10,7 @@ mod memory;
 mod notes;
 mod recall;
 mod resolve;
+mod restore;
 mod secret;
 mod store;
 mod stored;
@@ -36,20 +37,21 @@ use crate::known::Known;
 pub(crate) use recall::text as recall_text;
 
 /// All tools in the order in which a client lists them.
-static TABLE: [&Entry; 21] = [
+static TABLE: [&Entry; 22] = [
     &recall::TOOL,
     &store::TOOL,
     &get::TOOL,
     &list::TOOL,
-    &update::TOOL,
     &forget::TOOL,
+    &restore::TOOL,
     &forget::OLDER,
-    &count::TOOL,
-    &history::TOOL,
     &link::TOOL,
     &resolve::TOOL,
     &secret::TOOL,
     &memory::TOOL,
+    &update::TOOL,
+    &count::TOOL,
+    &history::TOOL,
     &team::SHARE,
     &team::UNSHARE,
     &team::SHARE_TAG,
@@ -74,11 +76,20 @@ pub(crate) struct Entry {
     /// Aliases of its arguments, and arguments of older clients.
     aliases: &'static [&'static [&'static str]],
     required: &'static [&'static str],
-    /// Offered only with a team server.
-    needs_team: bool,
+    listed: Listed,
     /// Clients load this tool immediately instead of on demand.
     is_always_loaded: bool,
     pub(crate) call: Call,
+}
+
+/// When a client sees a tool. A tool that is not listed can still be called.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Listed {
+    Always,
+    /// Only with a team server.
+    Team,
+    /// Never: an older name, or another tool does the same.
+    Never,
 }
 
 /// The function of a tool.
@@ -139,8 +150,10 @@ pub(crate) struct Offered {
 
 /// The definitions of the offered tools.
 pub(crate) fn definitions(offered: Offered) -> Vec<Tool> {
-    let is_offered = |entry: &Entry| {
-        (offered.in_team || !entry.needs_team) && (offered.keeps_files || entry.name != memory::TOOL.name)
+    let is_offered = |entry: &Entry| match entry.listed {
+        Listed::Always => offered.keeps_files || entry.name != memory::TOOL.name,
+        Listed::Team => offered.in_team,
+        Listed::Never => false,
     };
     let all = TABLE.iter().zip(DEFINITIONS.iter()).filter(|(entry, _)| is_offered(entry)).map(|(_, tool)| tool);
     all.chain(NOTE_DEFINITIONS.iter().filter(|_| offered.with_notes)).cloned().collect()

@@ -5,7 +5,7 @@ use tessera_desk::use_cases::{BuildContext, Part, ReadNote, RecentActivity, Sear
 use tessera_desk::{Desk, Effect};
 use tessera_engine::domain::{DomainError, TokenBudget};
 
-use super::{Call, Entry, FORMAT, MAX_TOKENS, Reply, form};
+use super::{Call, Entry, FORMAT, Listed, MAX_TOKENS, Reply, form};
 use crate::args::{Args, TAGS};
 
 /// Maximum rows per page.
@@ -44,7 +44,7 @@ pub(super) const SEARCH: Entry = Entry {
     },
     aliases: &[QUERY, PROJECT, PAGE_SIZE, TYPES, TAGS, CHANGED, AFTER, MAX_TOKENS, FORMAT],
     required: &["query"],
-    needs_team: false,
+    listed: Listed::Always,
     is_always_loaded: false,
     call: Call::Desk(search),
 };
@@ -67,7 +67,7 @@ pub(super) const CONTEXT: Entry = Entry {
     },
     aliases: &[URL, PROJECT, PAGE_SIZE, SINCE, AFTER, MAX_TOKENS, FORMAT],
     required: &["url"],
-    needs_team: false,
+    listed: Listed::Always,
     is_always_loaded: false,
     call: Call::Desk(context),
 };
@@ -86,7 +86,7 @@ pub(super) const RECENT: Entry = Entry {
     },
     aliases: &[PROJECT, PAGE_SIZE, TYPES, WITHIN, AFTER, MAX_TOKENS, FORMAT],
     required: &[],
-    needs_team: false,
+    listed: Listed::Always,
     is_always_loaded: false,
     call: Call::Desk(recent),
 };
@@ -107,7 +107,7 @@ pub(super) const READ: Entry = Entry {
     },
     aliases: &[NOTE, PROJECT, LINE, MAX_TOKENS, FORMAT],
     required: &["identifier"],
-    needs_team: false,
+    listed: Listed::Always,
     is_always_loaded: false,
     call: Call::Desk(read),
 };

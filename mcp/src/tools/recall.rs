@@ -7,50 +7,64 @@ use tessera_engine::domain::{Breadth, DomainError, Packing, RecallRequest};
 use tessera_engine::pack::{TextFrame, neutral_line};
 use tessera_engine::text::{O200k, TokenCounter};
 
-use super::{Call, Entry, FORMAT, MAX_TOKENS, ROWS, Reply, budgeted, form};
+use super::{Call, Entry, FORMAT, Listed, MAX_TOKENS, ROWS, Reply, budgeted, form, list};
 use crate::args::{Args, CATEGORY, ENTITIES, SCOPE, TAGS, TYPE};
 
-const QUERY: &[&str] = &["query", "context"];
+/// `question`, `text` and `q` are common mistakes of models.
+const QUERY: &[&str] = &["query", "context", "question", "text", "q"];
 const INDEX: &[&str] = &["index"];
 const PACKING: &[&str] = &["packing"];
 const SORT: &[&str] = &["sort", "sort_by"];
+const EXPANDED: &[&str] = &["expanded_query"];
+const CURSOR: &[&str] = &["cursor"];
+const EXPIRED: &[&str] = &["expired"];
+const AFTER: &[&str] = &["after"];
 
 pub(super) const TOOL: Entry = Entry {
     name: "memory_recall",
     title: "Recall memories",
-    description: "Find stored memories: preferences, decisions, facts of earlier sessions. Returns the best in full \
-        and summaries of the rest (#id summary), within max_tokens. memory_get returns the full text of an #id.",
+    description: "Find memories: preferences, decisions, facts of earlier sessions. Returns the best in full and the rest as \
+        summaries (#id summary), within max_tokens. Without query: lists memories, newest first.",
     effect: Effect::Reads,
     properties: || {
         json!({
-            "query": { "type": "string", "description": "The question, in any words" },
-            "expanded_query": { "type": "string", "description": "Synonyms, full names and likely words of the \
-                answer" },
-            "max_tokens": { "type": "integer", "description": "Token limit of the reply", "default": 1000 },
-            "limit": { "type": "integer", "default": 20, "maximum": 200 },
-            "category": { "type": "string", "description": "facts, preferences, projects, people, decisions" },
-            "type": { "type": "string", "enum": ["fact", "entity", "relationship", "self"] },
-            "tags": { "type": "array", "items": { "type": "string" } },
-            "entities": { "type": "array", "items": { "type": "string" } },
+            "query": { "type": "string", "description": "The question; omit it to list all" },
+            "expanded_query": { "type": "string", "description": "Synonyms, likely words of the answer" },
+            "max_tokens": { "type": "integer", "description": "Reply limit; default 1000" },
+            "limit": { "type": "integer", "description": "Default 20, at most 200" },
+            "category": { "type": "string", "description": "Such as decisions" },
+            "type": { "type": "string", "description": "Such as fact" },
+            "tags": { "type": "array", "items": { "type": "string" }, "description": "Needs all" },
+            "entities": { "type": "array", "items": { "type": "string" }, "description": "Names in it" },
             "scope": { "type": "string", "description": "Only this project" },
-            "project": { "type": "string", "description": "Current project; global: all" },
-            "since": { "type": "string", "description": "Date" },
-            "until": { "type": "string" },
-            "sort": { "type": "string", "enum": ["hybrid", "relevance", "importance", "recency"] },
-            "breadth": { "type": "string", "enum": ["auto", "on", "off"], "description": "on: many short rows by date" },
+            "project": { "type": "string", "description": "Current project, or global" },
+            "since": { "type": "string", "description": "Date or 7d" },
+            "until": { "type": "string", "description": "Date" },
+            "sort": { "type": "string", "description": "relevance, importance, recency" },
+            "breadth": { "type": "string", "description": "on: many short rows; off" },
             "cursor": { "type": "string", "description": "For the next page" },
-            "weak": { "type": "boolean", "description": "If nothing matches, list weak matches" },
-            "format": { "type": "string", "enum": ["text", "json"] }
+            "weak": { "type": "boolean", "description": "Show weak matches" },
+            "format": { "type": "string", "description": "text or json" },
+            "rows": { "type": "string", "description": "json: full or short" },
+            "index": { "type": "string", "description": "Summaries: rest or all" },
+            "expired": { "type": "boolean", "description": "Without query: expired ones" },
+            "after": { "type": "string", "description": "Without query: continue after this ID" }
         })
     },
     aliases: &[TAGS, CATEGORY, TYPE, ENTITIES, SCOPE, MAX_TOKENS, FORMAT, SORT, QUERY, ROWS, INDEX, PACKING],
-    required: &["query"],
-    needs_team: false,
+    required: &[],
+    listed: Listed::Always,
     is_always_loaded: true,
     call: Call::Desk(call),
 };
 
 fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
+    if !args.has(QUERY) {
+        const ONLY_WITH: [&[&str]; 3] = [EXPANDED, SORT, CURSOR];
+        args.refuse(&ONLY_WITH, "needs a query", "pass the question as query")?;
+        return list::call(desk, args);
+    }
+    args.refuse(&[EXPIRED, AFTER], "applies only to a list without a query", "omit it, or omit query")?;
     if args.has(INDEX) {
         args.refuse(&[PACKING], "cannot be used together with index", "give one of them")?;
     }
@@ -65,7 +79,7 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     // If all memories are to be listed, none is only a short row.
     let usual = if packing == Packing::All { Breadth::Off } else { Breadth::Auto };
     let request = RecallRequest {
-        expanded_query: args.text(&["expanded_query"])?,
+        expanded_query: args.text(EXPANDED)?,
         limit,
         is_limited,
         filters: args.filters(desk.now())?,
@@ -73,7 +87,7 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
         sort: args.parsed(SORT)?.unwrap_or_default(),
         packing,
         breadth: args.parsed(&["breadth"])?.unwrap_or(usual),
-        cursor: args.parsed(&["cursor"])?,
+        cursor: args.parsed(CURSOR)?,
         weak: args.flag(&["weak"])?,
         ..budgeted(args, args.required(QUERY)?)?
     };

@@ -7,7 +7,7 @@ use tessera_engine::domain::DomainError;
 use tessera_engine::pack::{Lines, neutral};
 use tessera_engine::store::Resolution;
 
-use super::{Call, Entry, MAX_TOKENS, Reply, budgeted, listed};
+use super::{Call, Entry, Listed, MAX_TOKENS, Reply, budgeted, listed};
 use crate::args::{Args, IDS};
 
 const CONTENT: &[&str] = &["content"];
@@ -29,7 +29,7 @@ pub(super) const TOOL: Entry = Entry {
     },
     aliases: &[IDS, MAX_TOKENS],
     required: &[],
-    needs_team: true,
+    listed: Listed::Team,
     is_always_loaded: false,
     call: Call::Desk(call),
 };

@@ -7,7 +7,7 @@ use tessera_desk::{Caller, Desk, Effect};
 use tessera_engine::domain::DomainError;
 use tessera_engine::store::{Revealed, RevealedSecret, SecretRef};
 
-use super::{Call, Elsewhere, Entry, Reply, Replying};
+use super::{Call, Elsewhere, Entry, Listed, Reply, Replying};
 use crate::args::Args;
 
 const WHICH: &[&str] = &["id", "name", "memory_id", "secret"];
@@ -15,17 +15,17 @@ const WHICH: &[&str] = &["id", "name", "memory_id", "secret"];
 pub(super) const TOOL: Entry = Entry {
     name: "secret_get",
     title: "Show a secret",
-    description: "The value behind a placeholder such as [secret s7k4q2: password], or all values of a memory. Call \
-        it only when the user needs the value now; each call is recorded. Do not store, log or repeat the reply.",
+    description: "The value behind a placeholder such as [secret s7k4q2: password], or all values of a memory. Call it only \
+        when the user needs the value now; each call is recorded. Do not store or repeat the reply.",
     effect: Effect::Reads,
     properties: || {
         json!({
-            "id": { "type": "string", "description": "The name of a secret such as s7k4q2, or the ID of a memory such as 42" }
+            "id": { "type": "string", "description": "Secret such as s7k4q2, or memory such as 42" }
         })
     },
     aliases: &[WHICH],
     required: &["id"],
-    needs_team: false,
+    listed: Listed::Always,
     is_always_loaded: false,
     call: Call::Fetching(call, fetch),
 };

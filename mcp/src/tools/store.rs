@@ -1,7 +1,7 @@
 //! `memory_store`: stores a memory, or changes one if an ID is given.
 
 use serde_json::json;
-use tessera_desk::use_cases::{Alike, Form, Remember};
+use tessera_desk::use_cases::{Alike, Form, Remember, ScopeMeant};
 use tessera_desk::views::told_scope;
 use tessera_desk::{Desk, Effect};
 use tessera_engine::domain::{DomainError, MemoryRef, Scope};
@@ -9,10 +9,10 @@ use tessera_engine::pack::neutral_line;
 use tessera_engine::store::{Near, Stored};
 
 use super::stored::{importance, reason, reply};
-use super::{Call, Entry, FORMAT, Reply, form};
+use super::{Call, Entry, FORMAT, Listed, Reply, form};
 use crate::args::{
-    Args, CATEGORY, ENTITIES, EXPIRES, IDS, KEYWORDS, METADATA, PROVENANCE, REASON, SCOPE, SENSITIVE, SUMMARY, TAGS,
-    TYPE,
+    Args, CATEGORY, CONTENT, ENTITIES, EXPIRES, IDS, KEYWORDS, METADATA, PROVENANCE, REASON, SCOPE, SENSITIVE, SUMMARY,
+    TAGS, TYPE,
 };
 
 const SESSION: &[&str] = &["session"];
@@ -22,31 +22,37 @@ pub(super) const TOOL: Entry = Entry {
     name: "memory_store",
     title: "Store a memory",
     description: "Remember something for later sessions: a preference, decision, fact or person. One self-contained \
-        statement each. With id: change that memory. Credentials are redacted and encrypted.",
+        statement each. With id: change that memory. Redacts and encrypts credentials.",
     effect: Effect::Adds,
     properties: || {
         json!({
             "content": { "type": "string", "description": "The text to remember, verbatim" },
             "category": { "type": "string", "description": "facts, preferences, projects, people, decisions" },
-            "type": { "type": "string", "enum": ["fact", "entity", "relationship", "self"] },
-            "importance": { "type": "number", "minimum": 0, "maximum": 10, "description": "0 to 1; above 1: of 10" },
-            "tags": { "type": "array", "items": { "type": "string" } },
+            "type": { "type": "string", "description": "fact, entity, relationship, self" },
+            "importance": { "type": "number", "description": "0 to 1" },
+            "tags": { "type": "array", "items": { "type": "string" }, "description": "Labels" },
             "keywords": { "type": "array", "items": { "type": "string" }, "description": "Other words to find it by" },
-            "scope": { "type": "string", "description": "Project, or global; default: the client's project, but \
-                global for preferences and people" },
-            "expires_at": { "type": "string", "description": "Date, or never" },
-            "ttl_days": { "type": "integer" },
+            "entities": { "type": "array", "items": { "type": "string" }, "description": "Names in it" },
+            "scope": { "type": "string", "description": "Project or global; default by category" },
+            "expires_at": { "type": "string", "description": "Date or never" },
+            "ttl_days": { "type": "integer", "description": "Days to keep it" },
             "supersedes": { "type": "string", "description": "ID it replaces" },
             "id": { "type": "string", "description": "Memory to change" },
-            "force_sensitive": { "type": "boolean", "description": "Encrypt the whole text; `summary` describes it" }
+            "reason": { "type": "string", "description": "Why, for the history" },
+            "session": { "type": "string", "description": "Its session" },
+            "metadata": { "type": "object", "description": "JSON kept with it" },
+            "provenance": { "type": "string", "description": "Its source" },
+            "force_sensitive": { "type": "boolean", "description": "Encrypt all of it" },
+            "summary": { "type": "string", "description": "Of a sensitive text" },
+            "format": { "type": "string", "description": "text or json" }
         })
     },
     aliases: &[
-        IDS, TAGS, CATEGORY, TYPE, ENTITIES, SCOPE, KEYWORDS, EXPIRES, SENSITIVE, METADATA, PROVENANCE, FORMAT,
-        SESSION, SUMMARY, REASON,
+        CONTENT, IDS, TAGS, CATEGORY, TYPE, ENTITIES, SCOPE, KEYWORDS, EXPIRES, SENSITIVE, METADATA, PROVENANCE,
+        FORMAT, SESSION, SUMMARY, REASON,
     ],
-    required: &["content"],
-    needs_team: false,
+    required: &[],
+    listed: Listed::Always,
     is_always_loaded: true,
     call: Call::Desk(call),
 };
@@ -60,17 +66,20 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     // The form of the reply is checked before anything is stored.
     form(args)?;
     let now = desk.now();
+    let scope: Option<Scope> = args.parsed(SCOPE)?;
+    let meant = scope.clone().map(|given| desk.perform(ScopeMeant { given })).transpose()?;
+    let meant = meant.filter(|meant| Some(meant) != scope.as_ref());
     let stored = desk.perform(Remember {
         sensitive: args.sensitive()?,
         supersedes: args.parsed(SUPERSEDES)?,
-        content: args.required(&["content"])?,
+        content: args.required(CONTENT)?,
         category: args.parsed(CATEGORY)?,
         kind: args.parsed(TYPE)?,
         importance: importance(args)?,
         tags: args.tags()?.unwrap_or_default(),
         keywords: args.list(KEYWORDS)?.unwrap_or_default(),
         entities: args.list(ENTITIES)?.unwrap_or_default(),
-        scope: args.parsed(SCOPE)?,
+        scope,
         expires: args.expiry(now)?.map(|expiry| expiry.seen_from(now)).transpose()?.flatten(),
         session: args.text(SESSION)?,
         metadata: args.metadata()?,
@@ -80,18 +89,25 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     })?;
     let near = alike(desk, &stored);
     let told = reply(desk, args, if stored.existed { "Already stored as" } else { "Stored" }, &stored, near)?;
-    Ok(told + &scope_line(desk, args, &stored)?)
+    Ok(told + &scope_line(desk, args, &stored, meant.as_ref())?)
 }
 
-/// In a text reply, says that a memory of a project's directory is kept for all projects.
-fn scope_line(desk: &Desk<'_>, args: &Args, stored: &Stored) -> Result<String, DomainError> {
+/// In a text reply, says that a memory of a project's directory is kept for all projects, or that the given scope is
+/// probably the short name of an existing project.
+fn scope_line(desk: &Desk<'_>, args: &Args, stored: &Stored, meant: Option<&Scope>) -> Result<String, DomainError> {
     if !matches!(form(args)?, Form::Text) {
         return Ok(String::new());
     }
     let id = stored.memory.short_id.get();
     let change =
-        |scope: &Scope| format!("memory_update {{\"id\": {id}, \"scope\": \"{}\"}}", neutral_line(scope.as_str()));
-    let told = told_scope(stored, desk.caller(), args.has(SCOPE), change);
+        |scope: &Scope| format!("memory_store {{\"id\": {id}, \"scope\": \"{}\"}}", neutral_line(scope.as_str()));
+    let told = match meant {
+        Some(meant) => {
+            let given = neutral_line(stored.memory.scope.as_str());
+            Some(format!("no other memory is in {given}; {} moves it to this existing project", change(meant)))
+        }
+        None => told_scope(stored, desk.caller(), args.has(SCOPE), change),
+    };
     Ok(told.map_or_else(String::new, |told| format!("\n{told}")))
 }
 

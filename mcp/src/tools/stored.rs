@@ -34,7 +34,7 @@ pub(super) fn reply(
         Form::Text => {
             let line = |near: &Near| neutral_line(&told_near(near, stored.memory.short_id, LinkBy::Tool));
             let near: String = near.iter().map(|near| format!("\n{}", line(near))).collect();
-            let kept = told_kept(stored, "memory_update").map_or_else(String::new, |told| format!("\n{told}"));
+            let kept = told_kept(stored, "memory_store with id").map_or_else(String::new, |told| format!("\n{told}"));
             Ok(told(verb, stored) + &kept + &aside(desk, stored) + &near)
         }
         Form::Json(_) => Ok(format!("{}\n", row(stored, near))),

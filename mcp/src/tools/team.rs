@@ -6,7 +6,7 @@ use tessera_desk::team::{AnswerInvitation, HideShared, MyShares, Share, SharedWi
 use tessera_engine::domain::{DomainError, Permission, Tag, TokenProfile};
 use tessera_engine::pack::{Lines, neutral};
 
-use super::{Call, Entry, MAX_TOKENS, Replying, budgeted, listed};
+use super::{Call, Entry, Listed, MAX_TOKENS, Replying, budgeted, listed};
 use crate::args::{Args, IDS};
 
 const OWNER: &[&str] = &["owner", "user"];
@@ -23,19 +23,41 @@ const OF_TEAM: Entry = Entry {
     properties: || json!({}),
     aliases: &[],
     required: &[],
-    needs_team: true,
+    listed: Listed::Never,
     is_always_loaded: false,
     call: Call::Team(my_shares),
 };
 
+/// Does everything that the next three tools do. These keep the calls of older clients.
 pub(super) const SHARE: Entry = Entry {
     name: "memory_share",
-    title: "Share a memory",
-    description: "Share one memory with a teammate. Only when the user asks for it.",
-    properties: || json!({ "id": id(), "shared_with": user(), "permission": permission() }),
+    title: "Share memories",
+    description: "Share one memory, or all memories with a tag, with a teammate. Only when the user asks for it.",
+    properties: || {
+        json!({
+            "id": id(),
+            "tag": { "type": "string", "description": "Instead of id: all present and future memories with this tag" },
+            "shared_with": user(),
+            "permission": permission(),
+            "stop": { "type": "boolean", "description": "Stop sharing" }
+        })
+    },
     aliases: &[IDS, WITH],
-    required: &["id", "shared_with"],
-    call: Call::Team(|args, team| share(args, team, Sharing::Memory, true)),
+    required: &["shared_with"],
+    listed: Listed::Team,
+    call: Call::Team(|args, team| {
+        Box::pin(async move {
+            let sharing = match (args.id()?.is_some(), args.has(&["tag"])) {
+                (true, false) => Sharing::Memory,
+                (false, true) => Sharing::Tag,
+                _ => {
+                    return Err(DomainError::invalid("id", "or tag is needed, and not both", "pass one of them").into());
+                }
+            };
+            let stops = args.flag(&["stop"])?;
+            share(args, team, sharing, !stops).await
+        })
+    }),
     ..OF_TEAM
 };
 
@@ -119,7 +141,7 @@ fn user() -> Value {
 }
 
 fn permission() -> Value {
-    json!({ "type": "string", "enum": ["read", "write"], "default": "read" })
+    json!({ "type": "string", "description": "read or write; default read" })
 }
 
 fn id() -> Value {
@@ -198,7 +220,8 @@ fn shared_with_me<'a>(_: &'a Args, team: &'a Team) -> Replying<'a> {
         let invitations = received.invitations.iter().map(|invitation| {
             let (owner, tag, permission) = (&invitation.owner, &invitation.tag, &invitation.permission);
             line(&format!(
-                "{owner} wants to share everything tagged {tag} ({permission}); answer with memory_accept_share"
+                "{owner} wants to share everything tagged {tag} ({permission}); the user can run `tessera accept \
+                 {owner} {tag}`"
             ))
         });
         let text: String = lines.chain(invitations).collect();

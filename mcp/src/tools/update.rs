@@ -6,9 +6,9 @@ use tessera_desk::{Desk, Effect};
 use tessera_engine::domain::Patch;
 
 use super::stored::{importance, reason, reply};
-use super::{Call, Entry, FORMAT, Reply, form, meant};
+use super::{Call, Entry, FORMAT, Listed, Reply, form, meant};
 use crate::args::{
-    Args, CATEGORY, ENTITIES, EXPIRES, IDS, KEYWORDS, METADATA, PROVENANCE, SCOPE, SENSITIVE, TAGS, TYPE,
+    Args, CATEGORY, CONTENT, ENTITIES, EXPIRES, IDS, KEYWORDS, METADATA, PROVENANCE, SCOPE, SENSITIVE, TAGS, TYPE,
 };
 
 pub(super) const TOOL: Entry = Entry {
@@ -37,9 +37,11 @@ pub(super) const TOOL: Entry = Entry {
             "summary": { "type": "string", "description": "Only with force_sensitive: a description of the secret text" }
         })
     },
-    aliases: &[IDS, TAGS, CATEGORY, TYPE, ENTITIES, SCOPE, KEYWORDS, EXPIRES, SENSITIVE, METADATA, PROVENANCE, FORMAT],
+    aliases: &[
+        CONTENT, IDS, TAGS, CATEGORY, TYPE, ENTITIES, SCOPE, KEYWORDS, EXPIRES, SENSITIVE, METADATA, PROVENANCE, FORMAT,
+    ],
     required: &["id"],
-    needs_team: false,
+    listed: Listed::Never,
     is_always_loaded: false,
     call: Call::Changing(call),
 };
@@ -48,7 +50,7 @@ pub(super) fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     form(args)?;
     let now = desk.now();
     let patch = Patch {
-        content: args.text(&["content"])?,
+        content: args.text(CONTENT)?,
         category: args.parsed(CATEGORY)?,
         kind: args.parsed(TYPE)?,
         importance: importance(args)?,

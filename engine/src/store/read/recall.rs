@@ -95,6 +95,26 @@ impl Store {
         Ok(scopes)
     }
 
+    /// Returns the scope that a short name means: the only project whose identity ends with `/NAME`. Returns the given scope
+    /// if a memory has it, and if no project or several projects match.
+    ///
+    /// # Errors
+    /// Returns an error if the store cannot be read.
+    pub fn scope_meant(&self, given: Scope) -> Result<Scope, StoreError> {
+        let Scope::Project(name) = &given else { return Ok(given) };
+        let ending = format!("/{}", name.to_lowercase());
+        let sql = "SELECT value FROM counts WHERE kind = 'scope' AND n > 0";
+        let stored: Vec<String> = self.connection.all(sql, [], |row| row.get(0)).map_err(|error| self.failed(error))?;
+        if stored.contains(name) {
+            return Ok(given);
+        }
+        let mut matching = stored.into_iter().filter(|scope| scope.to_lowercase().ends_with(&ending));
+        match (matching.next(), matching.next()) {
+            (Some(only), None) => Ok(Scope::Project(only)),
+            _ => Ok(given),
+        }
+    }
+
     pub(crate) fn rows(&self, page: &[Ranked]) -> Result<Vec<Row>, StoreError> {
         let rows = page.iter().filter_map(|ranked| row::packed(&self.connection, ranked.short_id).transpose());
         rows.collect::<rusqlite::Result<_>>().map_err(|error| self.failed(error))
@@ -115,10 +135,10 @@ impl Store {
     }
 
     /// Fetches memories by their IDs within a budget, in the given order. A text that is too long is cut at its end. A
-    /// part of a file comes with its neighbours, if there is room.
+    /// part of a file comes with its neighbours, if there is room. The reply names memories that do not exist.
     ///
     /// # Errors
-    /// Returns an error if a memory does not exist, or the budget is too small for any reply.
+    /// Returns an error if none of the memories exists, or the budget is too small for any reply.
     pub fn fetch(&self, references: &[MemoryRef], request: &RecallRequest) -> Result<Recall, StoreError> {
         self.fetched(references, request, Form::Text)
     }
@@ -132,20 +152,26 @@ impl Store {
     }
 
     fn fetched(&self, references: &[MemoryRef], request: &RecallRequest, form: Form) -> Result<Recall, StoreError> {
-        let mut named = Vec::new();
+        let (mut named, mut absent) = (Vec::new(), Vec::new());
         for reference in references {
-            let memory = self.get(*reference)?.filter(|memory| memory.deleted.is_none());
-            named.push(memory.ok_or(StoreError::NotFound(*reference))?);
+            match self.get(*reference)?.filter(|memory| memory.deleted.is_none()) {
+                Some(memory) => named.push(memory),
+                None => absent.push(*reference),
+            }
         }
+        if let ([], Some(first)) = (named.as_slice(), absent.first()) {
+            return Err(StoreError::NotFound(*first));
+        }
+        let absent: Vec<String> = absent.iter().map(ToString::to_string).collect();
         let short_ids: Vec<ShortId> = named.iter().map(|memory| memory.short_id).collect();
-        let recall = self.packed(&short_ids, request, form)?;
+        let recall = self.packed(&short_ids, &absent, request, form)?;
         self.note_delivery(&recall);
         let beside = self.neighbours(&named)?;
         if beside.is_empty() || request.cursor.is_some() || recall.details.len() < named.len() {
             return Ok(recall);
         }
         // Requested memories have priority. Neighbours are added only if they take no room from them.
-        let with_neighbours = self.packed(&[short_ids, beside].concat(), request, form)?;
+        let with_neighbours = self.packed(&[short_ids, beside].concat(), &absent, request, form)?;
         let is_whole =
             recall.details.iter().zip(&with_neighbours.details).all(|(alone, beside)| {
                 alone.memory.short_id == beside.memory.short_id && alone.excerpt == beside.excerpt
@@ -153,14 +179,20 @@ impl Store {
         Ok(if is_whole && with_neighbours.details.len() >= recall.details.len() { with_neighbours } else { recall })
     }
 
-    fn packed(&self, short_ids: &[ShortId], request: &RecallRequest, form: Form) -> Result<Recall, StoreError> {
+    fn packed(
+        &self,
+        short_ids: &[ShortId],
+        absent: &[String],
+        request: &RecallRequest,
+        form: Form,
+    ) -> Result<Recall, StoreError> {
         let newer = self.newer_of(short_ids.iter().copied())?;
         let chosen = |(rank, short_id): (u32, &ShortId)| Ranked {
             newer: newer.get(short_id).map(|newer| newer.short_id()),
             ..Ranked::chosen(*short_id, rank)
         };
         let mut page: Vec<Ranked> = (0..).zip(short_ids).map(chosen).collect();
-        let ranking = Ranking::chosen(&page, request);
+        let ranking = Ranking::chosen(&page, request).without(absent.to_vec());
         if request.cursor.is_some() {
             page = ranking.page(request)?;
         }
@@ -240,7 +272,10 @@ mod tests {
         let texts: Vec<&str> = fetched.details.iter().map(|detail| detail.memory.content.as_str()).collect();
         assert_eq!(texts, ["two", "one"]);
         let nobody = MemoryRef::ShortId(ShortId::try_from(9).unwrap());
-        assert!(matches!(store.fetch(&[named(&one), nobody], &request), Err(StoreError::NotFound(_))));
+        let partly = store.fetch(&[named(&one), nobody], &request).unwrap();
+        assert_eq!(partly.details.len(), 1);
+        assert!(partly.body.contains(&format!("No memory: {nobody}.\n")), "{}", partly.body);
+        assert!(matches!(store.fetch(&[nobody], &request), Err(StoreError::NotFound(_))));
         store.run("UPDATE memories SET deleted = 1 WHERE short_id = 1");
         assert!(store.fetch_json(&[named(&one)], &request).is_err(), "what is deleted is not fetched");
     }
