@@ -27,6 +27,8 @@ use values::{named, revision, rows, whole};
 
 pub(crate) use eval::{Eval, EvalOptions, EvalUnit, EvalVectors};
 pub(crate) use files::{AddArguments, FilesTask};
+#[cfg(test)]
+pub(crate) use groups::GROUPS;
 pub(crate) use groups::{command, command_for};
 pub(crate) use import::{ExportArguments, ImportArguments, ImportKind, OlderArguments, Whose};
 pub(crate) use memories::{Forget, List, Recall, Remember, Update};

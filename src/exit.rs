@@ -28,10 +28,30 @@ pub(crate) use arguments::starts_with_verb;
 pub(crate) use plain::of_system;
 use usage::Usage;
 
-/// The explanation of exit codes in `tessera --help`.
-pub(crate) const CODES: &str = "Exit codes: 0 success; 1 user error, such as an unknown ID or a server that does \
-    not answer; 2 wrong usage; 3 configuration error, such as a broken config.toml or a damaged store; 70 internal \
-    error. `tessera hook` always exits with 0.";
+/// Declares the exit codes: as sentences for `tessera --help`, and as a table.
+macro_rules! exit_codes {
+    ($first:literal $success:literal $($code:literal $meaning:literal)*; $hooks:literal) => {
+        /// The explanation of exit codes in `tessera --help`.
+        pub(crate) const CODES: &str = concat!(
+            "Exit codes: ", $first, " ", $success, $("; ", $code, " ", $meaning,)* ". ", $hooks
+        );
+        /// The meaning of each exit code.
+        #[cfg(test)]
+        pub(crate) const MEANINGS: &[(u8, &str)] = &[($first, $success), $(($code, $meaning)),*];
+        /// The exit code of hooks.
+        #[cfg(test)]
+        pub(crate) const OF_HOOKS: &str = $hooks;
+    };
+}
+
+exit_codes! {
+    0 "success"
+    1 "user error, such as an unknown ID or a server that does not answer"
+    2 "wrong usage"
+    3 "configuration error, such as a broken config.toml or a damaged store"
+    70 "internal error";
+    "`tessera hook` always exits with 0."
+}
 
 const USER: u8 = 1;
 const USAGE: u8 = 2;

@@ -12,6 +12,8 @@ mod exit;
 mod keyring;
 mod logging;
 mod output;
+#[cfg(test)]
+mod reference;
 mod shapes;
 
 use clap::FromArgMatches;

@@ -12,6 +12,8 @@ mod known;
 mod lines;
 mod memory_files;
 mod prompts;
+#[cfg(test)]
+mod reference;
 mod resources;
 mod server;
 mod stdio;

@@ -8,7 +8,7 @@ use super::Cli;
 use crate::output;
 
 /// The groups of the help: a title, and the names of its commands.
-const GROUPS: [(&str, &[&str]); 7] = [
+pub(crate) const GROUPS: [(&str, &[&str]); 7] = [
     ("Memories", &["remember", "recall", "get", "list", "browse"]),
     ("Changes", &["edit", "update", "forget", "undo", "restore", "history", "link", "secret"]),
     ("Files and notes", &["files", "note", "graph", "memory-tool"]),

@@ -2,6 +2,8 @@
 
 mod cli;
 mod output;
+#[cfg(test)]
+mod reference;
 mod settings;
 mod takeover;
 mod work;

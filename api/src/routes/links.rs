@@ -53,7 +53,7 @@ pub(super) async fn link(
     Ok(Json(Value::Object(reply)))
 }
 
-/// Takes a link away.
+/// Removes a link.
 #[utoipa::path(delete, path = "/api/memories/{id}/links/{dst}/{type}",
     params(OfMemory, ("dst" = String, Path, description = "The other memory: its short ID or UUID"), ("type" = String, Path)),
     responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]

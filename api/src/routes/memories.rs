@@ -354,7 +354,7 @@ pub(super) async fn delete(
     Ok(Json(json!({ "deleted": short_id, "uuid": memory, "preview": preview(&current) })))
 }
 
-/// Brings a deleted memory back.
+/// Restores a deleted memory.
 #[utoipa::path(post, path = "/api/memories/{id}/restore", params(OfMemory),
     responses((status = 200, body = MemoryView), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn restore(
@@ -437,7 +437,7 @@ pub(super) async fn categories(State(app): State<App>, caller: Caller) -> Result
     Ok(Json(counts.into_iter().map(|(category, count)| CategoryCount { category, count }).collect()))
 }
 
-/// Counts.
+/// Returns numbers of memories, and the size of the index.
 #[utoipa::path(get, path = "/api/stats", responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn stats(State(app): State<App>, caller: Caller) -> Result<Json<Value>, Problem> {
     caller.may("read")?;

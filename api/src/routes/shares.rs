@@ -73,7 +73,7 @@ pub(super) async fn share(
     Ok(Json(json!({ "shared": short_id, "uuid": memory, "with": grantee.as_str(), "permission": permission })))
 }
 
-/// Shares a memory no longer.
+/// Stops sharing a memory.
 #[utoipa::path(delete, path = "/api/memories/{id}/share/{user}",
     params(OfMemory, ("user" = String, Path)),
     responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
@@ -116,7 +116,7 @@ pub(super) async fn unshare_tag(
     no_longer(&app, &caller, with).await
 }
 
-/// Shares a tag no longer.
+/// Stops sharing a tag.
 #[utoipa::path(post, path = "/api/memories/unshare-tag", request_body = UnshareTag,
     responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn unshare_tag_by_post(
@@ -228,7 +228,7 @@ pub(super) async fn users(State(app): State<App>, caller: Caller) -> Result<Json
     Ok(Json(json!({ "users": app.db.others(&caller.user).await? })))
 }
 
-/// Hides all that a user shares.
+/// Hides all memories that a user shares.
 #[utoipa::path(post, path = "/api/users/{user}/mute", params(("user" = String, Path)),
     responses((status = 200, body = Value), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn mute_owner(

@@ -61,7 +61,7 @@ pub(super) async fn ready(State(app): State<App>) -> Result<Json<Status>, Proble
     Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "the database does not answer"))
 }
 
-/// Tells whose a key is.
+/// Returns the user and the scopes of a key.
 #[utoipa::path(get, path = "/api/auth-check", responses((status = 200, body = Whose), (status = "default", body = ProblemBody, content_type = "application/problem+json")))]
 pub(super) async fn auth_check(caller: Caller) -> Json<Whose> {
     Json(Whose { status: "ok", user_id: caller.user.as_str().to_owned(), scopes: caller.scopes })

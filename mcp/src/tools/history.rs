@@ -20,7 +20,7 @@ pub(super) const TOOL: Entry = Entry {
     properties: || {
         json!({
             "id": { "type": "string", "description": "ID such as 42" },
-            "max_tokens": { "type": "integer", "default": 1000 }
+            "max_tokens": { "type": "integer", "default": 1000, "description": "Maximum size of the reply" }
         })
     },
     aliases: &[IDS, MAX_TOKENS],

@@ -23,8 +23,8 @@ pub(super) const TOOL: Entry = Entry {
         json!({
             "category": { "type": "string", "description": "Such as decisions" },
             "type": { "type": "string", "description": "Such as fact" },
-            "tags": { "type": "array", "items": { "type": "string" }, "description": "Needs all" },
-            "entities": { "type": "array", "items": { "type": "string" }, "description": "Names in it" },
+            "tags": { "type": "array", "items": { "type": "string" }, "description": "Any of these" },
+            "entities": { "type": "array", "items": { "type": "string" }, "description": "Names any of these" },
             "scope": { "type": "string", "description": "Project or global" },
             "since": { "type": "string", "description": "Date or 7d" },
             "until": { "type": "string", "description": "Date" },

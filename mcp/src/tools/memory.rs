@@ -21,7 +21,8 @@ pub(super) const TOOL: Entry = Entry {
         json!({
             "command": {
                 "type": "string",
-                "enum": ["view", "create", "str_replace", "insert", "delete", "rename"]
+                "enum": ["view", "create", "str_replace", "insert", "delete", "rename"],
+                "description": "What to do"
             },
             "path": { "type": "string", "description": "File or directory in /memories, such as /memories/user/preferences.md; `rename` does not use it" },
             "file_text": { "type": "string", "description": "create: the complete content" },

@@ -159,6 +159,18 @@ pub(crate) fn definitions(offered: Offered) -> Vec<Tool> {
     all.chain(NOTE_DEFINITIONS.iter().filter(|_| offered.with_notes)).cloned().collect()
 }
 
+/// All tools, also those that no client lists.
+#[cfg(test)]
+pub(crate) fn all() -> Vec<Tool> {
+    DEFINITIONS.iter().chain(NOTE_DEFINITIONS.iter()).cloned().collect()
+}
+
+/// The lists of names that mean the same argument of a tool.
+#[cfg(test)]
+pub(crate) fn other_names(tool: &str) -> &'static [&'static [&'static str]] {
+    find(tool).map_or(&[], |entry| entry.aliases)
+}
+
 /// A tool by its name.
 pub(crate) fn find(name: &str) -> Option<&'static Entry> {
     TABLE.iter().chain(&NOTES).copied().find(|entry| entry.name == name)

@@ -37,7 +37,7 @@ pub(super) const SEARCH: Entry = Entry {
         let own = json!({
             "query": { "type": "string", "description": "A question, a title, or tag:NAME; * for all" },
             "types": { "type": "array", "items": { "type": "string" }, "description": "Types of notes" },
-            "tags": { "type": "array", "items": { "type": "string" } },
+            "tags": { "type": "array", "items": { "type": "string" }, "description": "Any of these" },
             "after_date": { "type": "string", "description": "Changed since: 7d, today, 2026-11-01" },
         });
         with_bounds(own)
@@ -59,7 +59,7 @@ pub(super) const CONTEXT: Entry = Entry {
         let own = json!({
             "url": { "type": "string", "description": "memory://user/preferences, memory://projects/*, a title, or \
                 an ID" },
-            "depth": { "type": "integer", "default": 1, "maximum": 5 },
+            "depth": { "type": "integer", "default": 1, "maximum": 5, "description": "Number of steps to related notes" },
             "timeframe": { "type": "string", "description": "Only related notes that changed within this time, such as 7d or today; default: all" },
             "max_related": { "type": "integer", "default": 10, "description": "Maximum number of related notes per note" },
         });
@@ -98,11 +98,11 @@ pub(super) const READ: Entry = Entry {
     effect: Effect::Reads,
     properties: || {
         json!({
-            "identifier": { "type": "string" },
+            "identifier": { "type": "string", "description": "Title, permalink, path, address or ID" },
             "project": { "type": "string", "description": "A folder or project; default: all" },
             "line": { "type": "integer", "default": 1, "description": "The first line" },
-            "max_tokens": { "type": "integer", "default": OF_NOTE },
-            "format": { "type": "string", "enum": ["text", "json"] }
+            "max_tokens": { "type": "integer", "default": OF_NOTE, "description": "Maximum size of the reply" },
+            "format": { "type": "string", "enum": ["text", "json"], "description": "Form of the reply" }
         })
     },
     aliases: &[NOTE, PROJECT, LINE, MAX_TOKENS, FORMAT],
@@ -116,11 +116,11 @@ pub(super) const READ: Entry = Entry {
 fn with_bounds(mut own: Value) -> Value {
     let bounds = json!({
         "project": { "type": "string", "description": "A folder (such as memories) or project; default: all" },
-        "page": { "type": "integer", "default": 1 },
-        "page_size": { "type": "integer", "default": 10, "maximum": MOST_ROWS },
+        "page": { "type": "integer", "default": 1, "description": "Page number, from 1" },
+        "page_size": { "type": "integer", "default": 10, "maximum": MOST_ROWS, "description": "Rows per page" },
         "after": { "type": "integer", "description": "Rows to skip: the value of `after` in the previous reply" },
-        "max_tokens": { "type": "integer", "default": 1000 },
-        "format": { "type": "string", "enum": ["text", "json"] }
+        "max_tokens": { "type": "integer", "default": 1000, "description": "Maximum size of the reply" },
+        "format": { "type": "string", "enum": ["text", "json"], "description": "Form of the reply" }
     });
     if let (Some(own), Some(bounds)) = (own.as_object_mut(), bounds.as_object()) {
         own.extend(bounds.clone());

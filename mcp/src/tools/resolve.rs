@@ -22,7 +22,7 @@ pub(super) const TOOL: Entry = Entry {
     properties: || {
         json!({
             "id": { "type": "string", "description": "ID; omit it to list conflicts" },
-            "keep": { "type": "string", "enum": ["memory", "copy", "both"] },
+            "keep": { "type": "string", "enum": ["memory", "copy", "both"], "description": "The text to keep" },
             "content": { "type": "string", "description": "Merged text" },
             "max_tokens": { "type": "integer", "default": 1000, "description": "Used only for lists" }
         })

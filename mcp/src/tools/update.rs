@@ -19,20 +19,20 @@ pub(super) const TOOL: Entry = Entry {
     properties: || {
         json!({
             "id": { "type": "string", "description": "ID such as 42" },
-            "content": { "type": "string" },
-            "category": { "type": "string" },
-            "type": { "type": "string", "enum": ["fact", "entity", "relationship", "self"] },
+            "content": { "type": "string", "description": "The new text" },
+            "category": { "type": "string", "description": "Such as decisions" },
+            "type": { "type": "string", "enum": ["fact", "entity", "relationship", "self"], "description": "What it describes" },
             "importance": { "type": "number", "minimum": 0, "maximum": 10, "description": "0 to 1; values above 1 \
                 are on a scale of 10" },
-            "tags": { "type": "array", "items": { "type": "string" } },
-            "keywords": { "type": "array", "items": { "type": "string" } },
-            "entities": { "type": "array", "items": { "type": "string" } },
-            "scope": { "type": "string" },
+            "tags": { "type": "array", "items": { "type": "string" }, "description": "Replace the old tags" },
+            "keywords": { "type": "array", "items": { "type": "string" }, "description": "Other words to find it by" },
+            "entities": { "type": "array", "items": { "type": "string" }, "description": "Names in the text" },
+            "scope": { "type": "string", "description": "Project or global" },
             "expires_at": { "type": "string", "description": "Date, or never" },
-            "ttl_days": { "type": "integer" },
+            "ttl_days": { "type": "integer", "description": "Days to keep it" },
             "metadata": { "type": "object", "description": "A JSON object stored with the memory; {} removes it" },
-            "reason": { "type": "string" },
-            "format": { "type": "string", "enum": ["text", "json"] },
+            "reason": { "type": "string", "description": "Why, for the history" },
+            "format": { "type": "string", "enum": ["text", "json"], "description": "Form of the reply" },
             "force_sensitive": { "type": "boolean", "description": "Encrypt the whole new content, because all of it is secret" },
             "summary": { "type": "string", "description": "Only with force_sensitive: a description of the secret text" }
         })

@@ -4,74 +4,22 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::identity::FileId;
+use super::names::{
+    self, ACCESS_LOG, BACKUPS, CONFIG, DATABASE, DELETED_FILES, EMBEDDING_LOCK, FILES_LOCK, HOOKS_LOG, HOOKS_LOG_OLD,
+    HTTP_KEY, IMPORT_LOCK, MARKER, MEMORIES, OPEN_LOCK, QUESTIONS, QUEUE, RECEIPTS, SECRET_KEY, SET_ASIDE, SETUP,
+    SNAPSHOT, SYNC_LOCK, TOLD_ONCE, VAULT_LOCK, WORKER_LOCK,
+};
 use super::private;
 
 /// The home directory of one store: the database, its related files, and the small files of hooks, sync and setup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Home(PathBuf);
 
-/// Our files and directories, by full name.
-const OURS: [&str; 20] = [
-    VAULT_LOCK,
-    REPLACEMENT,
-    MARKER,
-    OPEN_LOCK,
-    BACKUPS,
-    QUEUE,
-    WORKER_LOCK,
-    TOLD_ONCE,
-    SYNC_LOCK,
-    EMBEDDING_LOCK,
-    FILES_LOCK,
-    IMPORT_LOCK,
-    MEMORIES,
-    HTTP_KEY,
-    CONFIG,
-    SETUP,
-    SETUP_ORIGINALS,
-    PLUGINS,
-    HOOKS_LOG,
-    HOOKS_LOG_OLD,
-];
-/// The beginnings of the names of some of Tessera's files: files with a suffix, spool files that are being processed,
-/// and unfinished files.
-const OURS_WITH_SUFFIX: [&str; 9] =
-    [DATABASE, SNAPSHOT, ACCESS_LOG, RECEIPTS, QUESTIONS, SET_ASIDE, SECRET_KEY, DELETED_FILES, private::SCRATCH];
-
 /// Maximum depth of checked directories in a home directory, and maximum number of checked files.
 const MOST_DEPTH: usize = 8;
 const MOST_FILES: usize = 20_000;
 /// The beginning of an SQLite database.
 const DATABASE_HEAD: &[u8; 16] = b"SQLite format 3\0";
-
-const DATABASE: &str = "tessera.db";
-const SNAPSHOT: &str = "tessera.snapshot";
-const MARKER: &str = "store.json";
-const OPEN_LOCK: &str = "open.lock";
-const ACCESS_LOG: &str = "access.log";
-const RECEIPTS: &str = "deliveries.log";
-const QUESTIONS: &str = "questions.log";
-const BACKUPS: &str = "backups";
-const SET_ASIDE: &str = "corrupt-";
-pub(super) const REPLACEMENT: &str = "replacement";
-const QUEUE: &str = "queue";
-const WORKER_LOCK: &str = "worker.lock";
-const HOOKS_LOG: &str = "hooks.log";
-const HOOKS_LOG_OLD: &str = "hooks.log.old";
-const TOLD_ONCE: &str = "told-once";
-const SYNC_LOCK: &str = "sync.lock";
-const EMBEDDING_LOCK: &str = "embedding.lock";
-pub(super) const VAULT_LOCK: &str = "vault.lock";
-const FILES_LOCK: &str = "files.lock";
-pub(super) const IMPORT_LOCK: &str = "import.lock";
-const MEMORIES: &str = "memories";
-const DELETED_FILES: &str = "deleted-files";
-const SECRET_KEY: &str = "secret.key";
-const HTTP_KEY: &str = "mcp-http.key";
-const CONFIG: &str = "config.toml";
-pub(super) const SETUP: &str = "setup.json";
-pub(super) const SETUP_ORIGINALS: &str = "setup-originals";
-pub(super) const PLUGINS: &str = "plugins";
 
 impl Home {
     /// A home directory. Nothing is created.
@@ -278,9 +226,7 @@ impl Home {
 
     /// All of Tessera's own files, recognised by their names.
     pub fn ours(&self) -> Vec<PathBuf> {
-        let is_ours =
-            |name: &str| OURS.contains(&name) || OURS_WITH_SUFFIX.iter().any(|prefix| name.starts_with(prefix));
-        let mut ours: Vec<PathBuf> = list(&self.0).into_iter().filter(|path| is_named(path, is_ours)).collect();
+        let mut ours: Vec<PathBuf> = list(&self.0).into_iter().filter(|path| is_named(path, names::is_ours)).collect();
         ours.sort();
         ours
     }

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::home::{Home, IMPORT_LOCK, PLUGINS, REPLACEMENT, SETUP, SETUP_ORIGINALS, VAULT_LOCK};
+use super::home::Home;
+use super::names::{IMPORT_LOCK, PLUGINS, REPLACEMENT, SETUP, SETUP_ORIGINALS, VAULT_LOCK};
 
 impl Home {
     /// The directory with a new database that is to replace the present one.

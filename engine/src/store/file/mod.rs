@@ -5,6 +5,7 @@ pub(crate) mod home;
 mod home_more;
 pub(crate) mod identity;
 pub(crate) mod marker;
+mod names;
 pub(crate) mod private;
 pub(crate) mod replacement;
 pub(crate) mod scratch;
