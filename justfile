@@ -21,6 +21,14 @@ words:
 markdown:
     bash .ci/markdown
 
+# Build the book in target/book, and check its links
+book:
+    bash .ci/book
+
+# Make the pictures of the README and the book again, from the real program
+pictures:
+    bash .ci/pictures
+
 # Find dependencies that no source file uses
 unused:
     bash .ci/unused

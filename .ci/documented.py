@@ -1,25 +1,34 @@
 """Runs the command blocks of the documentation as they are printed: each in a home of its own, and servers on a PostgreSQL of its own.
 
-A comment before a block says how: `<!-- run: RECIPE -->`, where RECIPE is a function below, `as printed` (with `, N answers`), or
-`no, WHY`. A block of shell or SQL without such a comment is an error, so that no new one is forgotten."""
+A comment before a block says how: `<!-- run: RECIPE -->`, where RECIPE is a function below, `as printed` (with `, N answers`),
+`here` (with `, N answers`; `here with a memory` stores a memory first), or `no, WHY`. A block of shell or SQL without such a comment is an error, so that no new one is forgotten.
+All blocks `here` of a document run one after another in the same home at a terminal of 80 columns, as a reader types them. A block
+after `<!-- output -->` must equal what the block before it printed, apart from dates and the random names of secrets."""
 
+import difflib
+import fcntl
 import os
 import pathlib
 import pty
 import re
 import shutil
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-DOCUMENTS = ["README.md", "docs/GUIDE.md", "docs/PLUGINS.md", "docs/MOVING.md", "docs/SCALING.md", "docs/INSTALL.md"]
-DOCUMENTS += sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs/moving").glob("*.md"))
+DOCUMENTS = ["README.md", *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))]
 PROGRAMS = pathlib.Path(sys.argv[1]).resolve()
+# Only documents whose path contains this text.
+ONLY = sys.argv[2] if len(sys.argv) > 2 else ""
 SAMPLES = ROOT.parent / "shared/data/import-samples"
-BLOCK = re.compile(r"^(?:<!-- run: (?P<how>[^>]*?) -->\n)?```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.M | re.S)
+BLOCK = re.compile(r"^(?:<!-- (?:run: (?P<how>[^>]*?)|(?P<output>output)) -->\n)?```(?P<kind>\w+)\n(?P<text>.*?)^```$", re.M | re.S)
+# What differs between two runs: dates, times, and the random names of secrets.
+VARIABLE = [(r"\b20\d\d-\d\d-\d\d\b", "DATE"), (r"\b\d\d:\d\d\b", "TIME"), (r"\bs[0-9a-z]{5}\b(?=: |`|$| )", "NAME")]
 NOBODY = 65534
 
 
@@ -55,6 +64,33 @@ class Place:
         if ran.returncode != 0:
             raise Failed(f"exit code {ran.returncode}\n{ran.stdout}")
         return ran.stdout
+
+    def terminal(self, text, answers=0):
+        """Runs lines of shell at a terminal, in the directory where the previous lines ended. Questions get `y`."""
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 80, 0, 0))
+        left = self.dir / "left"
+        env = {**self.env, "TERM": "xterm", "NO_COLOR": "1", "PAGER": "cat"}
+        cwd = left.read_text().strip() if left.exists() else self.dir
+        ran = subprocess.Popen(["bash", "-e", "-c", f"{text}\npwd >'{left}'"], cwd=cwd, env=env, stdin=theirs, stdout=theirs,
+                               stderr=theirs, start_new_session=True)
+        os.close(theirs)
+        said, ends = b"", time.monotonic() + 300
+        while time.monotonic() < ends:
+            try:
+                part = os.read(ours, 65536)
+            except OSError:
+                break
+            said += part
+            if answers and said.endswith(b"[y/N] "):
+                os.write(ours, b"y\n")
+                answers -= 1
+        os.close(ours)
+        ran.kill()
+        text = said.decode().replace("\r\n", "\n")
+        if ran.wait() != 0 or answers:
+            raise Failed(f"exit code {ran.returncode}, {answers} questions were not asked\n{text}")
+        return text
 
     def expect(self, text, *words, **how):
         said = self.shell(text, **how)
@@ -225,6 +261,22 @@ def memory_mcp(place, text):
     return older(place, text, 2, "whenmoon-v2.5.0/memory.db", ".memory-mcp/memory.db", [])
 
 
+def plain(text, home="~"):
+    """A text without what differs between two runs, and without white space, because the length of a path moves line breaks."""
+    # The random name of a secret also changes the number of tokens.
+    of_secret = [(r"\b\d+ tokens", "N tokens")] if "[secret " in text else []
+    for expression, name in VARIABLE + of_secret:
+        text = re.sub(expression, name, text, flags=re.M)
+    return "".join(text.split()).replace(home, "~")
+
+
+def compare(printed, said, home):
+    """Fails if the output differs from what the document prints."""
+    if plain(printed) != plain(said, home):
+        lines = difflib.unified_diff(printed.splitlines(), said.splitlines(), "document", "program", lineterm="")
+        raise Failed("the output differs\n" + "\n".join(lines))
+
+
 def run(how, place, text):
     printed = re.fullmatch(r"as printed(?:, (\d+) answers?)?", how)
     if printed:
@@ -237,29 +289,41 @@ def run(how, place, text):
 
 
 def main():
-    failed = count = 0
+    failed = count = outputs = 0
     with tempfile.TemporaryDirectory() as base:
-        for document in DOCUMENTS:
-            text = (ROOT / document).read_text()
+        for document in (one for one in DOCUMENTS if ONLY in one):
+            text, shared, said = (ROOT / document).read_text(), None, None
             for block in BLOCK.finditer(text):
                 kind, how = block["kind"], block["how"]
                 where = f"{document}:{text[:block.start('text')].count(chr(10))}"
-                if kind not in ("sh", "bash", "sql") and how is None:
+                if kind not in ("sh", "bash", "sql") and how is None and not block["output"]:
                     continue
                 count += 1
-                if how is None:
-                    print(f"{where}: no comment says how it is run")
-                    failed += 1
-                elif how.startswith("no, "):
-                    print(f"{where}: not run: {how[4:]}")
-                else:
-                    try:
+                here = re.fullmatch(r"here( with a memory)?(?:, (\d+) answers?)?", how or "")
+                try:
+                    if block["output"]:
+                        outputs += 1
+                        if said is None:
+                            raise Failed("there is no command before this output")
+                        compare(block["text"], said, str(shared.dir))
+                        print(f"{where}: equal")
+                    elif how is None:
+                        raise Failed("no comment says how it is run")
+                    elif here:
+                        shared = shared or Place(base)
+                        if here.group(1):
+                            shared.terminal("tessera remember The office closes at six")
+                        said = shared.terminal(block["text"], answers=int(here.group(2) or 0))
+                        print(f"{where}: ran")
+                    elif how.startswith("no, "):
+                        print(f"{where}: not run: {how[4:]}")
+                    else:
                         skipped = run(how, Place(base), block["text"])
                         print(f"{where}: {'not run: ' + skipped if skipped else 'ran'}")
-                    except (Failed, subprocess.SubprocessError) as error:
-                        print(f"{where}: FAILED: {error}")
-                        failed += 1
-    print(f"{count} blocks, {failed} failed")
+                except (Failed, subprocess.SubprocessError) as error:
+                    print(f"{where}: FAILED: {error}")
+                    failed += 1
+    print(f"{count} blocks, {outputs} outputs, {failed} failed")
     return 1 if failed or count < 10 else 0
 
 

@@ -12,7 +12,7 @@ fn the_reference_of_the_commands_is_current() {
     let mut command = cli::command();
     command.build();
     for (title, names) in cli::GROUPS {
-        let mut page = format!("# Commands: {}\n", title.to_lowercase());
+        let mut page = format!("{}# Commands: {}\n", pages::GENERATED, title.to_lowercase());
         page.push_str("\nAll commands also accept the [common options](common.md).\n");
         for name in names {
             // The help of `serve` is the help of the server.
@@ -26,7 +26,8 @@ fn the_reference_of_the_commands_is_current() {
         let file = title.to_lowercase().replace(' ', "-");
         expect_file![format!("../docs/reference/commands/{file}.md")].assert_eq(&page);
     }
-    let mut page = "# Commands: common options\n\nAll commands of `tessera` accept these options:\n".to_owned();
+    let mut page = pages::GENERATED.to_owned();
+    page.push_str("# Commands: common options\n\nAll commands of `tessera` accept these options:\n");
     let any = command.find_subcommand("recall").expect("a test checks that each command exists");
     pages::arguments(&mut page, any.get_arguments().filter(|argument| argument.is_global_set()));
     expect_file!["../docs/reference/commands/common.md"].assert_eq(&page);
@@ -34,10 +35,10 @@ fn the_reference_of_the_commands_is_current() {
 
 #[test]
 fn the_reference_of_the_settings_is_current() {
-    let mut page = "# Settings\n\nA value comes from an option of the command, otherwise from the environment variable, \
+    let mut page = pages::GENERATED.to_owned()
+        + "# Settings\n\nA value comes from an option of the command, otherwise from the environment variable, \
                     otherwise from `config.toml`.\n`tessera settings set KEY VALUE` writes `config.toml`. A setting without \
-                    a key can only be set as a variable.\n\n| key | variables | meaning |\n|---|---|---|\n"
-        .to_owned();
+                    a key can only be set as a variable.\n\n| key | variables | meaning |\n|---|---|---|\n";
     for setting in config::SETTINGS {
         let key = setting.key.map_or_else(String::new, |key| format!("`{key}`"));
         let names: Vec<String> = setting.names.iter().map(|name| format!("`{name}`")).collect();
@@ -49,7 +50,7 @@ fn the_reference_of_the_settings_is_current() {
 
 #[test]
 fn the_reference_of_the_exit_codes_is_current() {
-    let mut page = "# Exit codes\n\n| code | meaning |\n|---|---|\n".to_owned();
+    let mut page = pages::GENERATED.to_owned() + "# Exit codes\n\n| code | meaning |\n|---|---|\n";
     for (code, meaning) in exit::MEANINGS {
         page.push_str(&format!("| {code} | {meaning} |\n"));
     }

@@ -10,10 +10,12 @@ use tessera_engine::domain::{
     Category, DomainError, Expiry, Filters, MAX_LIMIT, MemoryRef, MemoryUuid, Metadata, Scope, Tag, Timestamp,
     WrittenTime,
 };
+use tessera_engine::screen::dropped;
 use tessera_engine::store::StoreError;
 
 use crate::error::ToolError;
 use crate::known::{ArgumentError, Known, is_given};
+use crate::values::{has_rounded_number, scalar, told_of, written_id};
 
 /// The arguments of one call. Absent, `null` and `""` mean the same.
 #[derive(Debug, Clone, Default)]
@@ -121,7 +123,31 @@ impl Args {
         names: &'static [&'static str],
     ) -> Result<Option<T>, DomainError> {
         let text = self.text(names)?;
-        text.map(|text| text.parse().map_err(|error| self.named(error, names))).transpose()
+        text.map(|text| text.parse().map_err(|error| self.quoting(error, names, &text))).transpose()
+    }
+
+    /// Returns an error with the name that the caller used for the argument, and with the value.
+    fn quoting(&self, error: DomainError, names: &'static [&'static str], value: &str) -> DomainError {
+        match self.named(error, names) {
+            DomainError::Invalid { field, problem, fix } if problem.starts_with("is ") => {
+                let value: String = dropped(value).chars().take(MOST_QUOTED).collect();
+                DomainError::invalid(field, format!("{value:?} {problem}"), fix)
+            }
+            other => other,
+        }
+    }
+
+    /// One of several names, in upper or lower case.
+    pub(crate) fn choice(
+        &self,
+        names: &'static [&'static str],
+        choices: &[&'static str],
+        fix: &'static str,
+    ) -> Result<Option<&'static str>, DomainError> {
+        let Some(text) = self.text(names)? else { return Ok(None) };
+        let chosen = choices.iter().find(|choice| choice.eq_ignore_ascii_case(text.trim()));
+        let unknown = || self.quoting(DomainError::invalid(field(names), "is unknown", fix), names, &text);
+        chosen.copied().ok_or_else(unknown).map(Some)
     }
 
     /// A list: a JSON list, a JSON list in a text, or text with commas.
@@ -151,7 +177,7 @@ impl Args {
         names: &'static [&'static str],
     ) -> Result<Vec<T>, DomainError> {
         let items = self.list(names)?.unwrap_or_default();
-        items.iter().map(|item| item.parse().map_err(|error| self.named(error, names))).collect()
+        items.iter().map(|item| item.parse().map_err(|error| self.quoting(error, names, item))).collect()
     }
 
     /// The expiry of a memory, calculated from `now`: from `expires_at` (a time, or `never`) or `ttl_days`. `None` if
@@ -226,7 +252,11 @@ impl Args {
         let text = text.trim().strip_suffix(".0").unwrap_or(text.trim());
         let number = text.parse::<u32>();
         number.map(Some).map_err(|_| {
-            DomainError::invalid(self.name(names), format!("{text:?} is not a whole number"), "use a number such as 20")
+            DomainError::invalid(
+                self.name(names),
+                format!("{text:?} is not a whole number of at least 0"),
+                "use a whole number",
+            )
         })
     }
 
@@ -260,10 +290,10 @@ impl Args {
 
     /// The value of `id`, which may name only one thing.
     fn only<T: FromStr<Err = DomainError>>(&self) -> Result<Option<T>, DomainError> {
-        let mut named = self.parsed_list(IDS)?;
+        let mut named = self.parsed_ids()?;
         match named.len() {
             0 | 1 => Ok(named.pop()),
-            many => Err(DomainError::invalid(self.name(IDS), format!("names {many}"), "give one")),
+            many => Err(DomainError::invalid(self.name(IDS), format!("names {many} memories"), "pass one ID")),
         }
     }
 
@@ -280,10 +310,17 @@ impl Args {
         }
     }
 
+    /// The values of `id` or `ids`. Also accepts how replies and people write an ID: `memory 42`, `#42 2026-11-20`.
+    fn parsed_ids<T: FromStr<Err = DomainError>>(&self) -> Result<Vec<T>, DomainError> {
+        let items = self.list(IDS)?.unwrap_or_default();
+        let parsed = |item: &String| written_id(item).parse().map_err(|error| self.quoting(error, IDS, item));
+        items.iter().map(parsed).collect()
+    }
+
     /// Several memories, from `ids` or `id`, or files by their paths; at least one.
     pub(crate) fn names(&self) -> Result<Vec<Named>, DomainError> {
         let mut ids: Vec<Named> = Vec::new();
-        for id in self.parsed_list(IDS)? {
+        for id in self.parsed_ids()? {
             if !ids.contains(&id) {
                 ids.push(id);
             }
@@ -302,7 +339,7 @@ impl Args {
     pub(crate) fn filters(&self, now: Timestamp) -> Result<Filters, DomainError> {
         let time =
             |names| Ok::<_, DomainError>(self.parsed::<WrittenTime>(names)?.map(|time| time.of(self.name(names))));
-        Ok(Filters {
+        Filters {
             categories: self.parsed_list(CATEGORY)?,
             types: self.parsed_list(TYPE)?,
             tags: self.tags()?.unwrap_or_default(),
@@ -311,7 +348,8 @@ impl Args {
             since: time(&["since"])?.map(|time| time.beginning(now)).transpose()?,
             until: time(&["until"])?.map(|time| time.end(now)).transpose()?,
             ..Filters::default()
-        })
+        }
+        .in_order()
     }
 }
 
@@ -323,6 +361,8 @@ pub(crate) const CATEGORY: &[&str] = &["category", "categories"];
 pub(crate) const TYPE: &[&str] = &["type", "types"];
 pub(crate) const ENTITIES: &[&str] = &["entities", "entity"];
 pub(crate) const SCOPE: &[&str] = &["scope", "scopes"];
+/// The scope of a memory to store; `project` is a common mistake of models.
+pub(crate) const TO_SCOPE: &[&str] = &["scope", "scopes", "project"];
 pub(crate) const EXPIRES: &[&str] = &["expires_at", "expires"];
 pub(crate) const SUMMARY: &[&str] = &["summary"];
 pub(crate) const METADATA: &[&str] = &["metadata"];
@@ -330,58 +370,14 @@ pub(crate) const PROVENANCE: &[&str] = &["provenance"];
 pub(crate) const SENSITIVE: &[&str] = &["force_sensitive", "sensitive"];
 pub(crate) const REASON: &[&str] = &["reason"];
 pub(crate) const TTL: &[&str] = &["ttl_days"];
+/// Maximum number of characters of a value in an error.
+const MOST_QUOTED: usize = 40;
 /// Maximum length of a source in characters.
 const MOST_SAID: usize = 500;
 pub(crate) const KEYWORDS: &[&str] = &["keywords", "keyword", "expanded_keywords"];
 
 fn field(names: &'static [&'static str]) -> &'static str {
     names.first().copied().unwrap_or("argument")
-}
-
-/// The source in words. Unknown keys follow with their own names. True if a value contains an integer that does not fit
-/// into 64 bits, so that the parser rounded it.
-fn has_rounded_number(value: &Value) -> bool {
-    /// 2⁶⁴.
-    const WHOLE: f64 = 18_446_744_073_709_551_616.0;
-    match value {
-        Value::Array(items) => items.iter().any(has_rounded_number),
-        Value::Object(fields) => fields.values().any(has_rounded_number),
-        value => value.is_f64() && value.as_f64().is_some_and(|number| number.abs() >= WHOLE && number.fract() == 0.0),
-    }
-}
-
-fn told_of(fields: &JsonObject) -> Result<String, DomainError> {
-    let text = |name: &str| match fields.get(name) {
-        None | Some(Value::Null) => Ok(None),
-        Some(value) => scalar("provenance", value).map(|text| Some(text).filter(|text| !text.trim().is_empty())),
-    };
-    let source = text("source")?.map(|source| format!("from {source}"));
-    let context = text("context")?;
-    let mut said: Vec<String> = [source, context].into_iter().flatten().collect::<Vec<_>>();
-    said = if said.is_empty() { said } else { vec![said.join(": ")] };
-    let mut beside = Vec::new();
-    beside.extend(text("user_id")?.map(|user| format!("user {user}")));
-    beside.extend(text("timestamp")?);
-    let known = ["source", "context", "user_id", "timestamp"];
-    let others = fields.iter().filter(|(name, value)| !known.contains(&name.as_str()) && !value.is_null());
-    beside.extend(others.map(|(name, value)| format!("{name} {value}")));
-    if !beside.is_empty() {
-        said.push(format!("({})", beside.join(", ")));
-    }
-    Ok(said.join(" "))
-}
-
-fn scalar(field: &'static str, value: &Value) -> Result<String, DomainError> {
-    match value {
-        Value::String(text) => Ok(text.clone()),
-        Value::Number(number) => Ok(number.to_string()),
-        Value::Bool(flag) => Ok(flag.to_string()),
-        _ => Err(DomainError::invalid(
-            field,
-            "contains a value that is neither a string nor a number",
-            "use strings or numbers",
-        )),
-    }
 }
 
 /// Replaces the field name in a domain error by the argument name that the caller knows.

@@ -18,6 +18,7 @@ mod resources;
 mod server;
 mod stdio;
 mod tools;
+mod values;
 mod wording;
 
 pub use error::ServeError;

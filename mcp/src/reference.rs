@@ -9,7 +9,7 @@ use crate::{prompts, resources};
 
 #[test]
 fn the_reference_of_the_tools_is_current() {
-    let mut page = "# MCP tools\n\n`tessera mcp` offers these tools, resources and prompts to MCP clients. Each argument \
+    let mut page = "<!-- Generated from the program. -->\n<!-- markdownlint-disable MD013 MD034 -->\n\n# MCP tools\n\n`tessera mcp` offers these tools, resources and prompts to MCP clients. Each argument \
                     has its type. **Bold** arguments are required.\nIDs can be numbers or text, such as `42` or `\"#42\"`. A \
                     list can also be one text with commas. Other names of an argument are in parentheses.\n"
         .to_owned();

@@ -111,7 +111,11 @@ impl Server {
         context: &RequestContext<RoleServer>,
     ) -> Result<Result<String, ToolError>, ErrorData> {
         let Some(tool) = tools::find(name) else {
-            return Err(ErrorData::invalid_params(dropped(&format!("unknown tool {name:?}")).into_owned(), None));
+            let keeps_files = self.files.is_offered;
+            let offered = Offered { in_team: self.team.is_some(), keeps_files, with_notes: keeps_files };
+            let tools = tools::definitions(offered).into_iter().map(|tool| tool.name).collect::<Vec<_>>();
+            let message = format!("unknown tool {:?}; the tools are {}", dropped(name), tools.join(", "));
+            return Err(ErrorData::invalid_params(message, None));
         };
         let args = match Args::of(tool.known(), arguments) {
             Ok(args) => args,

@@ -75,7 +75,7 @@ fn question(words: Vec<String>) -> anyhow::Result<String> {
 /// Converts the options to filters.
 pub(super) fn filters(filter: Filter) -> anyhow::Result<Filters> {
     let now = config::clock()?.now();
-    Ok(Filters {
+    let filters = Filters {
         categories: filter.category,
         types: filter.kind,
         tags: Tags::all(filter.tags),
@@ -84,5 +84,6 @@ pub(super) fn filters(filter: Filter) -> anyhow::Result<Filters> {
         since: filter.since.map(|time| time.of("since").beginning(now)).transpose()?,
         until: filter.until.map(|time| time.of("until").end(now)).transpose()?,
         ..Filters::default()
-    })
+    };
+    Ok(filters.in_order()?)
 }

@@ -68,6 +68,12 @@ fn replies_keep_their_budget_in_text_and_json() {
                 ("memory_get", json!({ "ids": [2, 3, 4, 5, 6, 7, 8, 9], "max_tokens": max_tokens, "format": format })),
                 ("memory_history", json!({ "id": 2, "max_tokens": max_tokens })),
             ] {
+                if (tool, format, max_tokens) == ("memory_list", "json", 64) {
+                    // A page without rows would have no place from which to continue.
+                    let (refusal, is_error) = client.call(tool, arguments);
+                    assert!(is_error && refusal.starts_with("max_tokens: 64 is too small"), "{refusal}");
+                    continue;
+                }
                 let reply = client.ok(tool, arguments);
                 let spent = counted(&reply);
                 assert!(spent <= max_tokens, "{tool}: {spent} > {max_tokens}: {reply}");
@@ -281,6 +287,18 @@ fn a_get_of_several_ids_returns_those_that_exist_within_its_budget() {
     let many: Vec<u32> = (1..150).collect();
     let reply = client.ok("memory_get", json!({ "ids": many, "max_tokens": 64 }));
     assert!(counted(&reply) <= 64 && reply.contains("148 do not exist."), "{reply}");
+    let long = "The migration guide says a lot about each table. ".repeat(40);
+    client.ok("memory_store", json!({ "content": long, "id": null }));
+    client.ok("memory_store", json!({ "content": "The exporter listens on port 9417" }));
+    client.ok("memory_forget", json!({ "id": 3 }));
+    let reply = client.ok("memory_get", json!({ "ids": ["memory 1", "#2 2026-11-20", 3], "max_tokens": 200 }));
+    assert!(reply.contains("\nDeleted: #3.\nLonger than max_tokens: #2 (") && counted(&reply) <= 200, "{reply}");
+    let (text, is_error) = client.call("memory_get", json!({ "ids": [3] }));
+    assert!(is_error && text == "#3 is deleted; memory_restore restores it", "{text}");
+    let again = client.ok("memory_forget", json!({ "ids": [3], "format": "json" }));
+    assert!(again.contains("\"deleted_count\":0") && again.contains("#3 was already deleted"), "{again}");
+    let (text, is_error) = client.call("memory_restore", json!({ "ids": [1, 99] }));
+    assert!(is_error && text.contains("neither deleted nor expired") && text.contains("no memory #99"), "{text}");
     let (text, is_error) = client.call("memory_get", json!({ "ids": [7, 12] }));
     assert!(is_error && text == "there is no memory #7; memory_recall without a query lists memories", "{text}");
     client.close();
@@ -304,16 +322,34 @@ fn common_mistakes_of_models_are_understood() {
     assert!(client.ok("memory_list", json!({ "scope": "ledger" })).contains("#1 "));
     let listed = client.ok("memory_recall", json!({ "scope": "ledger", "limit": 5 }));
     assert_eq!(listed, client.ok("memory_list", json!({ "scope": "ledger", "limit": 5 })));
+    for arguments in [
+        json!({ "query": "when do deploys run?", "expired": false, "sort": "newest", "format": "JSON" }),
+        json!({ "query": "", "sort": "relevance" }),
+    ] {
+        client.ok("memory_recall", arguments);
+    }
+    for (arguments, words) in [
+        (json!({ "query": "x", "type": "preference" }), "type: \"preference\" is unknown"),
+        (json!({ "query": "x", "since": "2026-12-01", "until": "2026-11-01" }), "since: is after until"),
+        (json!({ "query": ["x", "y"] }), "query: contains a list"),
+        (json!({ "query": "x", "limit": -1 }), "limit: \"-1\" is not a whole number"),
+    ] {
+        let (text, is_error) = client.call("memory_recall", arguments.clone());
+        assert!(is_error && text.contains(words), "{arguments}: {text}");
+    }
+    let (text, is_error) = client.call("secret_get", json!({ "id": "[secret s7k4q2: a], [secret s7k4q3: b]" }));
+    assert!(is_error && text.contains("id: names 2 secrets"), "{text}");
     for arguments in [json!({ "cursor": "417-20" }), json!({ "query": "deploys", "expired": true })] {
         let (text, is_error) = client.call("memory_recall", arguments.clone());
         assert!(is_error && text.contains("query"), "{arguments}: {text}");
     }
-    let stored = client.ok("memory_store", json!({ "content": "The ledger is audited in May", "scope": "ledger" }));
+    let stored = client.ok("memory_store", json!({ "content": "The ledger is audited in May", "project": "Ledger" }));
     let hint =
-        "no other memory is in ledger; memory_store {\"id\": 2, \"scope\": \"example.org/acme/ledger\"} moves it";
+        "Ledger means example.org/acme/ledger; memory_store {\"id\": 2, \"scope\": \"Ledger\"} uses the exact name";
     assert!(stored.contains(hint), "{stored}");
-    client.ok("memory_store", json!({ "id": 2, "scope": "example.org/acme/ledger" }));
-    client.ok("memory_store", json!({ "content": "Rates are cached", "scope": "example.org/umbrella/ledger" }));
+    let stored =
+        client.ok("memory_store", json!({ "content": "Rates are cached", "scope": "example.org/umbrella/ledger" }));
+    assert!(stored.ends_with("\nexample.org/umbrella/ledger is a new project"), "{stored}");
     // Two projects match, so the name stays as given.
     assert!(!client.ok("memory_list", json!({ "scope": "ledger" })).contains("#1 "));
     client.close();

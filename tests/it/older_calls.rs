@@ -209,8 +209,8 @@ fn an_argument_that_no_tool_knows_is_named_and_nothing_is_done() {
             "supersedes: applies only to a new memory",
         ),
         ("memory_store", json!({ "id": 1, "content": "x", "session": "s" }), "session: applies only to a new memory"),
-        ("memory_store", json!({ "ids": [1, 2], "content": "x" }), "ids: names 2; give one"),
-        ("memory_history", json!({ "id": "1,2" }), "id: names 2; give one"),
+        ("memory_store", json!({ "ids": [1, 2], "content": "x" }), "ids: names 2 memories; pass one ID"),
+        ("memory_history", json!({ "id": "1,2" }), "id: names 2 memories; pass one ID"),
     ] {
         let (text, refused) = client.call(tool, arguments.clone());
         assert!(refused && text.contains(words), "{tool} {arguments}: {text}");

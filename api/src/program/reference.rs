@@ -14,9 +14,8 @@ mod pages;
 fn the_reference_of_the_servers_commands_is_current() {
     let mut command = Cli::command();
     command.build();
-    let mut page =
-        "# Commands: the team server\n\n`tessera-server` is a separate program. `tessera serve` starts it.\n"
-            .to_owned();
+    let mut page = pages::GENERATED.to_owned()
+        + "# Commands: the team server\n\n`tessera-server` is a separate program. `tessera serve` starts it.\n";
     pages::sections(&mut page, &command, "", 2);
     page.push_str("\n## Common options\n\nAll commands of `tessera-server` accept these options:\n");
     pages::arguments(&mut page, command.get_arguments().filter(|argument| argument.is_global_set()));
@@ -27,11 +26,11 @@ fn the_reference_of_the_servers_commands_is_current() {
 async fn the_reference_of_the_routes_is_current() {
     let text = tessera_api::openapi(&App::new(Db::unconnected(), Settings::default())).unwrap();
     let contract: Value = serde_json::from_str(&text).unwrap();
-    let mut page = "# Routes of the team server\n\nThe server describes its routes at `/openapi.json`. Requests need the header \
+    let mut page = pages::GENERATED.to_owned()
+        + "# Routes of the team server\n\nThe server describes its routes at `/openapi.json`. Requests need the header \
                     `Authorization: Bearer KEY`, except `/health`, `/ready`\nand `/openapi.json`. The routes under `/api` are \
                     for programs. They accept the short ID of a memory or its UUID, and ignore unknown fields.\nThe routes under \
-                    `/v1` are for machines that sync. An error is a [ProblemBody](#problembody) with a status of 400 or above.\n"
-        .to_owned();
+                    `/v1` are for machines that sync. An error is a [ProblemBody](#problembody) with a status of 400 or above.\n";
     for (path, methods) in object(&contract["paths"]) {
         for (method, route) in object(methods) {
             page.push_str(&format!("\n## {} {path}\n\n{}\n", method.to_uppercase(), said(route, "summary")));

@@ -86,8 +86,9 @@ impl Question {
     fn by(store: &Store, caller: &Caller, recall: Recall) -> Result<Self, StoreError> {
         let is_clean = is_clean(&recall.request.query);
         let Recall { mut request, form } = recall;
-        request.filters = with_scopes_meant(store, request.filters)?;
-        request.scope = request.scope.map(|scope| store.scope_meant(scope)).transpose()?;
+        request.filters = with_scopes_meant(store, caller, request.filters)?;
+        request.scope =
+            request.scope.map(|scope| scope_meant(store, caller, scope)).transpose()?.map(|meant| meant.scope);
         Ok(Self { request: as_asked_by(caller, request), form, is_clean })
     }
 
@@ -132,9 +133,24 @@ impl UseCase for Glimpse {
 }
 
 /// Replaces the short name of a project by its identity.
-fn with_scopes_meant(store: &Store, filters: Filters) -> Result<Filters, StoreError> {
-    let scopes = filters.scopes.into_iter().map(|scope| store.scope_meant(scope)).collect::<Result<_, _>>()?;
-    Ok(Filters { scopes, ..filters })
+fn with_scopes_meant(store: &Store, caller: &Caller, filters: Filters) -> Result<Filters, StoreError> {
+    let scopes = filters.scopes.into_iter().map(|scope| Ok(scope_meant(store, caller, scope)?.scope));
+    Ok(Filters { scopes: scopes.collect::<Result<_, StoreError>>()?, ..filters })
+}
+
+/// Words for the project of the caller.
+const HERE: [&str; 6] = ["project", "this project", "current project", "current", "this", "here"];
+
+fn scope_meant(store: &Store, caller: &Caller, given: Scope) -> Result<ScopeFound, StoreError> {
+    if let Some(scope) = store.scope_meant(&given)? {
+        return Ok(ScopeFound { scope, is_new: false });
+    }
+    let is_here = HERE.contains(&given.as_str().to_lowercase().as_str());
+    let here = caller.scope().filter(|_| is_here);
+    Ok(match here {
+        Some(scope) => ScopeFound { scope, is_new: false },
+        None => ScopeFound { scope: given, is_new: true },
+    })
 }
 
 /// The memories in a reply.
@@ -247,31 +263,40 @@ impl UseCase for List {
     type Outcome = Listing;
     const EFFECT: Effect = Effect::Reads;
 
-    fn run(self, store: &mut Store, _: &Caller) -> Result<Listing, StoreError> {
+    fn run(self, store: &mut Store, caller: &Caller) -> Result<Listing, StoreError> {
         let after = match self.after {
             None => None,
             Some(MemoryRef::ShortId(short_id)) => Some(short_id),
             Some(id) => Some(store.get(id)?.ok_or(StoreError::NotFound(id))?.short_id),
         };
         let Self { filters, limit, deleted, expired, shared, .. } = self;
-        let filters = with_scopes_meant(store, filters)?;
+        let filters = with_scopes_meant(store, caller, filters)?;
         store.list(&ListRequest { filters, limit, deleted, expired, shared, after })
     }
 }
 
-/// Finds the scope that a short name of a project means.
+/// Finds the scope that a name means, such as the short name of a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScopeMeant {
     /// The name as given.
     pub given: Scope,
 }
 
+/// The scope that a name means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScopeFound {
+    /// The scope.
+    pub scope: Scope,
+    /// True if no memory has this scope.
+    pub is_new: bool,
+}
+
 impl UseCase for ScopeMeant {
-    type Outcome = Scope;
+    type Outcome = ScopeFound;
     const EFFECT: Effect = Effect::Reads;
 
-    fn run(self, store: &mut Store, _: &Caller) -> Result<Scope, StoreError> {
-        store.scope_meant(self.given)
+    fn run(self, store: &mut Store, caller: &Caller) -> Result<ScopeFound, StoreError> {
+        scope_meant(store, caller, self.given)
     }
 }
 

@@ -20,7 +20,7 @@ mod view;
 pub use automatic::{Context, Event, Notice, Prompted, Question, SessionNotice, SessionSummary, SetAside};
 pub use change::{Forget, Gone, RemovedSection, Restore, Update, Updated, Which};
 pub use find::{
-    Alike, Answer, Fetch, Form, Get, Glimpse, History, LinkBy, List, NewerOf, Recall, ScopeMeant, told_near,
+    Alike, Answer, Fetch, Form, Get, Glimpse, History, LinkBy, List, NewerOf, Recall, ScopeFound, ScopeMeant, told_near,
 };
 pub use import_source::{HasImported, ImportSource, Imports, Preview, PreviewImport, TakenOver, UndoImport};
 pub use link::{Conflicts, Resolve, SetLink};

@@ -41,9 +41,8 @@ impl Expiry {
 impl FromStr for Expiry {
     type Err = DomainError;
 
-    /// Parses `never`, whole days (`30d`), and a date or a time in any form of [`WrittenTime`]. A plain date is its
-    /// beginning, as for the clients that send one. Also parses milliseconds since 1970 (13 digits), because
-    /// memory-mcp writes them.
+    /// Parses `never`, whole days (`30d`), and a date or a time in any form of [`WrittenTime`]. A plain date
+    /// means the end of that day. Also parses milliseconds since 1970 (13 digits), because memory-mcp writes them.
     fn from_str(text: &str) -> Result<Self, DomainError> {
         let text = text.trim();
         if text.eq_ignore_ascii_case("never") {
@@ -56,7 +55,8 @@ impl FromStr for Expiry {
         if let Some(milliseconds) = text.parse::<i64>().ok().filter(|_| is_milliseconds) {
             return Ok(Self::At(Timestamp::from_micros(milliseconds * 1_000)));
         }
-        if let Ok(time) = text.parse() {
+        let is_day = text.len() == "2027-03-02".len();
+        if let Some(time) = text.parse().ok().filter(|_| !is_day) {
             return Ok(Self::At(time));
         }
         WrittenTime::in_field(text, "expires_at").map(Self::Written).map_err(|error| match error {
@@ -76,9 +76,9 @@ mod tests {
         let at = |text: &str| text.parse::<Expiry>().and_then(|expiry| expiry.seen_from(now));
         assert_eq!(at("never"), Ok(None));
         assert_eq!(at("30d").unwrap().unwrap().to_string(), "2026-12-20T00:00:00Z");
-        assert_eq!(at("2027-01-02").unwrap().unwrap().to_string(), "2027-01-02T00:00:00Z");
+        assert_eq!(at("2027-01-02").unwrap().unwrap().to_string(), "2027-01-03T00:00:00Z");
         assert_eq!(at("1798761600000").unwrap().unwrap().to_string(), "2027-01-01T00:00:00Z");
-        for bad in ["1798761600", "1763596800000", "0d", "2026-11-20", "2001-01-01", "soon", "-3d", "", "d"] {
+        for bad in ["1798761600", "1763596800000", "0d", "2026-11-19", "2001-01-01", "soon", "-3d", "", "d"] {
             assert!(at(bad).is_err(), "{bad}");
         }
     }

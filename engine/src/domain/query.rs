@@ -109,6 +109,19 @@ impl Filters {
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
+
+    /// Checks the order of the times.
+    ///
+    /// # Errors
+    /// Returns an error if the first time is not before the last one, because no memory can pass then.
+    pub fn in_order(self) -> Result<Self, DomainError> {
+        match (self.since, self.until) {
+            (Some(since), Some(until)) if since >= until => {
+                Err(DomainError::invalid("since", "is after until, so no memory can match", "swap the two times"))
+            }
+            _ => Ok(self),
+        }
+    }
 }
 
 /// Where the next page of a recall begins. The cursor contains IDs of memories instead of ranks, because ranks may

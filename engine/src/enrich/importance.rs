@@ -50,10 +50,18 @@ fn is_concrete(text: &str) -> bool {
         let _outer = (between.next(), between.next_back());
         between.any(|code| !code.is_empty())
     };
-    text.contains(is_digit)
+    has_digit(text)
         || has_code()
         || has_path()
         || words(text).any(|(_, word)| has_joint(word) || has_hump(word))
+}
+
+/// True if a text contains a digit. The random name of a secret (`[secret s7k4q2: password]`) does not count.
+fn has_digit(text: &str) -> bool {
+    let mut parts = text.split("[secret ");
+    let before = parts.next().unwrap_or_default();
+    let without_name = |part: &str| part.split_once(':').map_or(part, |(_, rest)| rest).contains(is_digit);
+    before.contains(is_digit) || parts.any(without_name)
 }
 
 /// True for a word with an underscore inside: `max_tokens`.
@@ -87,5 +95,7 @@ mod tests {
         let scores: Vec<u8> = ranked.iter().map(|text| importance(text).percent()).collect();
         assert!(scores.is_sorted(), "{scores:?}");
         assert_eq!(importance("The exporter listens on port 8080").percent(), 50);
+        assert_eq!(importance("the database password is [secret s7k4q2: password]").percent(), 40);
+        assert_eq!(importance("the pin of door 7 is [secret sabcde: pin]").percent(), 50);
     }
 }

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::line::{json_attribution, json_beside, json_detail, json_index};
+use super::remark::Remark;
 use super::select::Frame;
 use super::text::{Detail, IndexEntry, MOST_FOR_READINGS, Ranked, Row};
 use crate::domain::{Cursor, Memory, ShortId, TokenBudget, TokenCount, TokenProfile};
@@ -123,15 +124,13 @@ impl JsonFrame {
         self
     }
 
-    /// Names requested memories that do not exist, or only their number if their names need too many tokens.
+    /// Adds remarks about requested memories.
     #[must_use]
-    pub fn lacking(mut self, absent: &[String]) -> Self {
-        if !absent.is_empty() {
-            let named = format!(",\"missing\":{}\n", serde_json::json!(absent));
-            let is_short = O200k.count(&named) <= self.budget.get() / MOST_FOR_READINGS;
-            let missing = if is_short { named } else { format!(",\"missing\":{}\n", absent.len()) };
-            self.query_tokens += O200k.count(&missing);
-            self.query.push_str(&missing);
+    pub fn remarking(mut self, remarks: &[(Remark, Vec<String>)]) -> Self {
+        for (remark, names) in remarks {
+            let member = remark.member(names, self.budget.get() / MOST_FOR_READINGS);
+            self.query_tokens += O200k.count(&member);
+            self.query.push_str(&member);
         }
         self
     }

@@ -10,6 +10,7 @@ mod line;
 mod lines;
 mod neutral;
 mod passage;
+mod remark;
 mod select;
 mod text;
 mod weak;
@@ -24,6 +25,7 @@ pub use neutral::{neutral, neutral_line};
 #[cfg(feature = "sqlite")]
 pub(crate) use passage::CUT_TOKENS;
 pub use passage::{Passage, json_line as passage_json_line, line as passage_line};
+pub use remark::Remark;
 pub use select::{Bounds, Frame, Item, Shown, select};
 pub use text::{Detail, IndexEntry, Ranked, Recall, Row, TextFrame};
 pub use weak::LowConfidenceRows;

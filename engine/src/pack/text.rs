@@ -16,6 +16,7 @@
 
 use super::line::{LineCosts, attribution, detail_line, index_body};
 use super::neutral::neutral;
+use super::remark::Remark;
 use super::select::Frame;
 use crate::domain::{Cursor, Memory, ShortId, TokenBudget, TokenCount, TokenProfile};
 use crate::score::ScoreParts;
@@ -36,7 +37,7 @@ pub struct TextFrame {
     pub is_unsure: bool,
     /// The highest ID of the matches.
     pub(super) highest: u32,
-    /// The lines below the header that state spelling corrections and missing memories.
+    /// The lines below the header: spelling corrections, and remarks about requested memories.
     pub(super) read_as: String,
 }
 
@@ -82,13 +83,11 @@ impl TextFrame {
         Self { read_as: if is_worth_it { read_as } else { String::new() }, ..self }
     }
 
-    /// Names requested memories that do not exist, or only their number if their names need too many tokens.
+    /// Adds remarks about requested memories.
     #[must_use]
-    pub fn lacking(mut self, absent: &[String]) -> Self {
-        if !absent.is_empty() {
-            let line = format!("No memory: {}.\n", absent.join(", "));
-            let is_short = O200k.count(&line) <= self.budget.get() / MOST_FOR_READINGS;
-            self.read_as.push_str(&if is_short { line } else { format!("{} do not exist.\n", absent.len()) });
+    pub fn remarking(mut self, remarks: &[(Remark, Vec<String>)]) -> Self {
+        for (remark, names) in remarks {
+            self.read_as.push_str(&remark.line(names, self.budget.get() / MOST_FOR_READINGS));
         }
         self
     }
@@ -364,10 +363,14 @@ mod tests {
                 for (is_limited, is_unsure) in [(false, false), (true, false), (false, true), (true, true)] {
                     let plain = TextFrame::new(total, TokenBudget::DEFAULT, profile);
                     let names = [("marta", "maria"), ("Ünal", "unal")].map(|(name, other)| (name.into(), other.into()));
-                    let absent = ["#7".to_owned(), "#12345".to_owned()];
-                    for (read_as, absent) in [(&names[..0], &absent[..0]), (&names, &absent[..0]), (&names, &absent)] {
+                    let some = vec!["#7".to_owned(), "#12345 (6932 tokens)".to_owned()];
+                    let each = [Remark::Missing, Remark::Deleted, Remark::Expired, Remark::Long];
+                    let remarks = each.map(|remark| (remark, some.clone()));
+                    for (read_as, remarks) in
+                        [(&names[..0], &remarks[..0]), (&names, &remarks[..1]), (&names, &remarks)]
+                    {
                         let frame = TextFrame { is_limited, is_unsure, ..plain.clone() };
-                        let frame = frame.reading(read_as).lacking(absent);
+                        let frame = frame.reading(read_as).remarking(remarks);
                         let header = frame.header(used);
                         assert_eq!(frame.header_tokens(used), O200k.count(&header), "{header}");
                     }

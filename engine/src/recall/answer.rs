@@ -227,17 +227,17 @@ impl AnyFrame {
     fn new(request: &RecallRequest, ranking: &Ranking, form: Form) -> Self {
         let (budget, profile): (TokenBudget, _) = (request.budget, request.profile);
         let (total, highest, read_as) = (ranking.total(), ranking.highest(), ranking.read_as());
-        let absent = ranking.absent();
+        let remarks = ranking.remarks();
         match form {
             Form::Text => {
                 let mut frame = TextFrame::new(total, budget, profile);
                 frame.is_limited = request.is_limited;
                 frame.is_unsure = ranking.is_unsure();
-                Self::Text(frame.up_to(highest).reading(read_as).lacking(absent))
+                Self::Text(frame.up_to(highest).reading(read_as).remarking(remarks))
             }
             Form::Json(rows) => {
                 let frame = JsonFrame::new(total, budget, profile, &request.query, rows).up_to(highest);
-                let frame = frame.reading(read_as).lacking(absent);
+                let frame = frame.reading(read_as).remarking(remarks);
                 let frame = if request.is_limited { frame.limited() } else { frame };
                 Self::Json(if ranking.is_broad() { frame.broad() } else { frame })
             }

@@ -49,8 +49,8 @@ impl Terms {
         let repaired = if is_asked { near_words(view, &query, &lists, weights) } else { Vec::new() };
         // In a long prompt, a correction is shown only for a name.
         let is_short = query.terms.iter().filter(|term| term.relation == Relation::Word).count() <= SHORT;
-        let told = repaired.iter().filter(|(word, _)| is_short || word.is_name).take(MOST_TOLD);
-        query.read_as = told.map(|(word, near)| (word.term.clone(), near.term.clone())).collect();
+        let told = repaired.iter().filter(|(word, near)| (is_short || word.is_name) && word.term != near.term);
+        query.read_as = told.take(MOST_TOLD).map(|(word, near)| (word.term.clone(), near.term.clone())).collect();
         near.extend(repaired.into_iter().map(|(_, near)| near));
         query.terms.extend(near);
         lists.extend(lists_of(view, query.terms.get(lists.len()..).unwrap_or_default()));

@@ -12,7 +12,7 @@ use super::scorer::{Location, Signs};
 use super::timing::{TimeOrder, Timing};
 use crate::domain::{Purpose, RecallRequest, ShortId, Sort};
 use crate::embedding::Vector;
-use crate::pack::Ranked;
+use crate::pack::{Ranked, Remark};
 use crate::score::{NearBest, ScoreParts, Weights};
 
 /// All matches of a query, in the order of the request.
@@ -52,8 +52,8 @@ pub struct Ranking {
     pub(super) timing: Option<Timing>,
     /// Words that no memory contains, each with its correction.
     pub(super) read_as: Vec<(String, String)>,
-    /// The names of requested memories that do not exist.
-    absent: Vec<String>,
+    /// Remarks about requested memories.
+    remarks: Vec<(Remark, Vec<String>)>,
     /// The rank at which this page begins.
     pub(super) start: usize,
     /// True if the cursor of the request names memories that no longer exist.
@@ -126,15 +126,18 @@ impl Ranking {
         &self.read_as
     }
 
-    /// The names of requested memories that do not exist.
-    pub(super) fn absent(&self) -> &[String] {
-        &self.absent
+    /// Remarks about requested memories.
+    pub(super) fn remarks(&self) -> &[(Remark, Vec<String>)] {
+        &self.remarks
     }
 
-    /// Names requested memories that do not exist.
+    /// Adds a remark about requested memories, unless there are none.
     #[must_use]
-    pub fn without(self, absent: Vec<String>) -> Self {
-        Self { absent, ..self }
+    pub fn remarking(mut self, remark: Remark, names: Vec<String>) -> Self {
+        if !names.is_empty() {
+            self.remarks.push((remark, names));
+        }
+        self
     }
 
     /// Creates a ranking of memories that were requested by ID, in the given order. For a long memory, `query` selects

@@ -39,7 +39,10 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     let erase = if args.flag(&["hard_delete"])? { Erase::Hard } else { Erase::Soft };
     let ids = desk.perform(Meant { named: args.names()? })?;
     let Gone { forgotten, left, taken_out } = desk.perform(Forget { ids, erase, reason: args.text(&["reason"])? })?;
-    let short_ids = forgotten.iter().map(|one| one.short_id.to_string()).collect::<Vec<_>>().join(" ");
+    let again: Vec<String> =
+        forgotten.iter().filter(|one| one.again).map(|one| format!("{} was already deleted", one.short_id)).collect();
+    let fresh = || forgotten.iter().filter(|one| !one.again).map(|one| one.short_id);
+    let (count, short_ids) = (fresh().count(), fresh().map(|id| id.to_string()).collect::<Vec<_>>().join(" "));
     let left: String = left.told().iter().map(|told| format!("\n{told}")).collect();
     let how = if erase == Erase::Hard { "for good" } else { "they can be restored" };
     // A deleted section of a file comes back with an earlier text of the file.
@@ -48,18 +51,18 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
         Erase::Soft => back(taken_out.into_values()).iter().map(|told| format!("\n{told}")).collect(),
     };
     if let Form::Json(_) = form {
-        let ids: Vec<_> = forgotten.iter().map(|one| one.short_id).collect();
-        let said: Vec<String> =
+        let ids: Vec<_> = fresh().collect();
+        let mut said: Vec<String> =
             back.lines().chain(left.lines()).filter(|line| !line.is_empty()).map(neutral_line).collect();
         let is_hard = erase == Erase::Hard;
-        let reply = json!({ "deleted_count": ids.len(), "deleted_ids": ids, "hard": is_hard, "notes": said });
+        said.extend(again.iter().cloned());
+        let reply = json!({ "deleted_count": count, "deleted_ids": ids, "hard": is_hard, "notes": said });
         return Ok(format!("{reply}\n"));
     }
-    let again: Vec<String> =
-        forgotten.iter().filter(|one| one.again).map(|one| format!("{} was already deleted", one.short_id)).collect();
-    let again = if again.is_empty() { String::new() } else { format!("\n{}", again.join(", ")) };
-    let count = forgotten.iter().filter(|one| !one.again).count();
-    Ok(format!("Forgot {count} ({how}): {short_ids}{again}{back}{left}"))
+    let again: String = again.iter().map(|told| format!("\n{told}")).collect();
+    let now =
+        if short_ids.is_empty() { "Forgot none".to_owned() } else { format!("Forgot {count} ({how}): {short_ids}") };
+    Ok(format!("{now}{again}{back}{left}"))
 }
 
 /// Explains how to restore sections that were removed from files, one line per file.
@@ -67,7 +70,7 @@ fn back(taken_out: impl Iterator<Item = RemovedSection>) -> BTreeSet<String> {
     let told = |RemovedSection { path, rev }| match rev {
         Some(rev) => {
             format!(
-                "its lines were removed from {path}; memory_restore with ids {path:?} and before {rev} restores these lines"
+                "its lines were removed from {path}; memory_restore with ids {path} and before {rev} restores these lines"
             )
         }
         None => format!(

@@ -34,11 +34,12 @@ pub(super) const TOOL: Entry = Entry {
 
 fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     if args.flag(HISTORY)? {
-        args.refuse(&[CURSOR], "cannot be used together with history", "omit it")?;
+        args.refuse(&[CURSOR, FORMAT], "cannot be used together with history", "omit it")?;
         return history::call(desk, args);
     }
     let cursor = args.parsed(CURSOR)?;
-    let request = RecallRequest { limit: MAX_LIMIT, packing: Packing::Dual, cursor, ..budgeted(args, String::new())? };
+    let request =
+        RecallRequest { limit: MAX_LIMIT, packing: Packing::Details, cursor, ..budgeted(args, String::new())? };
     let budget = request.budget.get();
     let ids = desk.perform(Meant { named: args.names()? })?;
     let reply = desk.perform(Fetch { ids, request, form: form(args)? })?;

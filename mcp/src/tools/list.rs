@@ -118,7 +118,12 @@ fn payload(
             "],\"total_count\":{total}{limit},\"has_more\":{has_more},\"after\":{after},\"unit\":\"{unit}\",\"tokens_used\":{used}}}\n"
         )
     };
-    Ok(lines.fill("{\"memories\":[\n", &rows, closing)?.body)
+    let filled = lines.fill("{\"memories\":[\n", &rows, closing)?;
+    if filled.shown == 0 && !rows.is_empty() {
+        let problem = format!("{} is too small for one row", lines.budget.get());
+        return Err(DomainError::invalid("max_tokens", problem, "pass a larger number"));
+    }
+    Ok(filled.body)
 }
 
 /// A memory of a list.

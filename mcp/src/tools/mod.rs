@@ -230,20 +230,15 @@ fn has_full_rows(args: &Args) -> Result<bool, DomainError> {
     if !args.knows(ROWS) {
         return Ok(false);
     }
-    match args.text(ROWS)?.as_deref() {
-        None | Some("short") => Ok(false),
-        Some("full") => Ok(true),
-        Some(_) => Err(DomainError::invalid("rows", "is unknown", "use full or short")),
-    }
+    Ok(args.choice(ROWS, &["full", "short"], "use full or short")? == Some("full"))
 }
 
 /// The requested form of a reply.
 fn form(args: &Args) -> Result<Form, DomainError> {
-    match args.text(FORMAT)?.as_deref() {
-        None | Some("text") => Ok(Form::Text),
-        Some("json") => Ok(Form::Json(JsonRows { full: has_full_rows(args)?, ..JsonRows::default() })),
-        Some(_) => Err(DomainError::invalid("format", "is unknown", "use text or json")),
-    }
+    Ok(match args.choice(FORMAT, &["text", "json"], "use text or json")? {
+        Some("json") => Form::Json(JsonRows { full: has_full_rows(args)?, ..JsonRows::default() }),
+        _ => Form::Text,
+    })
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use serde_json::json;
 use tessera_desk::use_cases::{Answer, Form, Recall};
 use tessera_desk::{Desk, Effect};
-use tessera_engine::domain::{Breadth, DomainError, Packing, RecallRequest};
+use tessera_engine::domain::{Breadth, DomainError, Packing, RecallRequest, Sort};
 use tessera_engine::pack::{TextFrame, neutral_line};
 use tessera_engine::text::{O200k, TokenCounter};
 
@@ -40,7 +40,7 @@ pub(super) const TOOL: Entry = Entry {
             "project": { "type": "string", "description": "Current project, or global" },
             "since": { "type": "string", "description": "Date or 7d" },
             "until": { "type": "string", "description": "Date" },
-            "sort": { "type": "string", "description": "relevance, importance, recency" },
+            "sort": { "type": "string", "description": "hybrid, relevance, importance, recency" },
             "breadth": { "type": "string", "description": "on: many short rows; off" },
             "cursor": { "type": "string", "description": "For the next page" },
             "weak": { "type": "boolean", "description": "Show weak matches" },
@@ -60,19 +60,25 @@ pub(super) const TOOL: Entry = Entry {
 
 fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     if !args.has(QUERY) {
-        const ONLY_WITH: [&[&str]; 3] = [EXPANDED, SORT, CURSOR];
-        args.refuse(&ONLY_WITH, "needs a query", "pass the question as query")?;
+        args.refuse(&[EXPANDED], "needs a query", "pass the question as query")?;
+        args.refuse(&[CURSOR], "needs a query", "pass query, or continue a list with after")?;
+        if sort(args)? == Some(Sort::Importance) {
+            let problem = "importance needs a query; a list is sorted by time";
+            return Err(DomainError::invalid("sort", problem, "omit it, or pass query").into());
+        }
         return list::call(desk, args);
     }
-    args.refuse(&[EXPIRED, AFTER], "applies only to a list without a query", "omit it, or omit query")?;
+    if args.flag(EXPIRED)? {
+        args.refuse(&[EXPIRED], "applies only to a list without a query", "omit it, or omit query")?;
+    }
+    args.refuse(&[AFTER], "applies only to a list without a query", "omit it, or omit query")?;
     if args.has(INDEX) {
         args.refuse(&[PACKING], "cannot be used together with index", "give one of them")?;
     }
-    let packing = match args.text(INDEX)?.as_deref() {
+    let packing = match args.choice(INDEX, &["all", "rest"], "use all or rest")? {
         None => args.parsed(PACKING)?.unwrap_or_default(),
-        Some("rest") => Packing::Dual,
         Some("all") => Packing::All,
-        Some(_) => return Err(DomainError::invalid("index", "is unknown", "use `all` or `rest`").into()),
+        Some(_) => Packing::Dual,
     };
     let limit = args.whole(&["limit"])?.unwrap_or(RecallRequest::DEFAULT_LIMIT);
     let (limit, is_limited) = RecallRequest::bounded_limit(limit)?;
@@ -84,7 +90,7 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
         is_limited,
         filters: args.filters(desk.now())?,
         scope: args.parsed(&["project"])?,
-        sort: args.parsed(SORT)?.unwrap_or_default(),
+        sort: sort(args)?.unwrap_or_default(),
         packing,
         breadth: args.parsed(&["breadth"])?.unwrap_or(usual),
         cursor: args.parsed(CURSOR)?,
@@ -95,6 +101,15 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
         Form::Text => text(desk, request),
         form @ Form::Json(_) => Ok(desk.perform(Recall { request, form })?.reply.body),
     }
+}
+
+/// The requested order. `newest`, `recent` and `date` are common mistakes of models.
+fn sort(args: &Args) -> Result<Option<Sort>, DomainError> {
+    let text = args.text(SORT)?.map(|text| text.to_lowercase());
+    if text.is_some_and(|text| ["newest", "latest", "recent", "date", "time", "created"].contains(&text.trim())) {
+        return Ok(Some(Sort::Recency));
+    }
+    args.parsed(SORT)
 }
 
 /// A recall as text. If the scope has no memories, the reply names scopes that have some.

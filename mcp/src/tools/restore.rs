@@ -10,6 +10,7 @@ use tessera_engine::store::StoreError;
 
 use super::{Call, Entry, Listed, Reply};
 use crate::args::{Args, IDS};
+use crate::error::ToolError;
 use crate::wording::for_model;
 
 const BEFORE: &[&str] = &["before", "before_revision"];
@@ -41,16 +42,19 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
         return Err(DomainError::invalid("before", problem, "restore each memory with its own call").into());
     }
     let is_one = names.len() == 1;
-    let mut lines = Vec::new();
+    let (mut lines, mut is_done) = (Vec::new(), false);
     for name in names {
         match one(desk, name, before) {
-            Ok(line) => lines.push(line),
+            Ok(line) => {
+                is_done = true;
+                lines.push(line);
+            }
             Err(error) if is_one => return Err(error),
             // The other memories are restored anyway.
             Err(error) => lines.push(for_model(&neutral_line(&error.to_string()))),
         }
     }
-    Ok(lines.join("\n"))
+    if is_done { Ok(lines.join("\n")) } else { Err(ToolError::NotDone(lines.join("\n"))) }
 }
 
 fn one(desk: &mut Desk<'_>, name: Named, before: Option<u64>) -> Reply {
@@ -66,6 +70,10 @@ fn one(desk: &mut Desk<'_>, name: Named, before: Option<u64>) -> Reply {
             Ok(format!("Restored {}: {}", memory.short_id, neutral_line(&memory.summary)))
         }
         Err(StoreError::Conflict { .. }) if before.is_some() => Err(without_text(desk, id).into()),
+        Err(StoreError::Conflict { memory, problem }) if problem.starts_with("is neither deleted nor expired") => {
+            let fix = "to restore an earlier text, pass before: a revision that memory_get shows with history";
+            Err(ToolError::NotDone(format!("{memory} is neither deleted nor expired; {fix}")))
+        }
         Err(error) => Err(error.into()),
     }
 }

@@ -31,6 +31,11 @@ pub(super) const TOOL: Entry = Entry {
 };
 
 fn which(args: &Args) -> Result<SecretRef, DomainError> {
+    let placeholders = args.text(WHICH)?.map_or(0, |text| text.matches("[secret ").count());
+    if placeholders > 1 {
+        let problem = format!("names {placeholders} secrets");
+        return Err(DomainError::invalid(args.name(WHICH), problem, "use one call for each secret"));
+    }
     let which: Option<SecretRef> = args.parsed(WHICH)?;
     let missing = || {
         DomainError::invalid(

@@ -1,7 +1,7 @@
 //! `memory_store`: stores a memory, or changes one if an ID is given.
 
 use serde_json::json;
-use tessera_desk::use_cases::{Alike, Form, Remember, ScopeMeant};
+use tessera_desk::use_cases::{Alike, Form, Remember, ScopeFound, ScopeMeant};
 use tessera_desk::views::told_scope;
 use tessera_desk::{Desk, Effect};
 use tessera_engine::domain::{DomainError, MemoryRef, Scope};
@@ -11,8 +11,8 @@ use tessera_engine::store::{Near, Stored};
 use super::stored::{importance, reason, reply};
 use super::{Call, Entry, FORMAT, Listed, Reply, form};
 use crate::args::{
-    Args, CATEGORY, CONTENT, ENTITIES, EXPIRES, IDS, KEYWORDS, METADATA, PROVENANCE, REASON, SCOPE, SENSITIVE, SUMMARY,
-    TAGS, TYPE,
+    Args, CATEGORY, CONTENT, ENTITIES, EXPIRES, IDS, KEYWORDS, METADATA, PROVENANCE, REASON, SENSITIVE, SUMMARY, TAGS,
+    TO_SCOPE, TYPE,
 };
 
 const SESSION: &[&str] = &["session"];
@@ -48,7 +48,7 @@ pub(super) const TOOL: Entry = Entry {
         })
     },
     aliases: &[
-        CONTENT, IDS, TAGS, CATEGORY, TYPE, ENTITIES, SCOPE, KEYWORDS, EXPIRES, SENSITIVE, METADATA, PROVENANCE,
+        CONTENT, IDS, TAGS, CATEGORY, TYPE, ENTITIES, TO_SCOPE, KEYWORDS, EXPIRES, SENSITIVE, METADATA, PROVENANCE,
         FORMAT, SESSION, SUMMARY, REASON,
     ],
     required: &[],
@@ -66,9 +66,8 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     // The form of the reply is checked before anything is stored.
     form(args)?;
     let now = desk.now();
-    let scope: Option<Scope> = args.parsed(SCOPE)?;
-    let meant = scope.clone().map(|given| desk.perform(ScopeMeant { given })).transpose()?;
-    let meant = meant.filter(|meant| Some(meant) != scope.as_ref());
+    let given: Option<Scope> = args.parsed(TO_SCOPE)?;
+    let meant = given.clone().map(|given| desk.perform(ScopeMeant { given })).transpose()?;
     let stored = desk.perform(Remember {
         sensitive: args.sensitive()?,
         supersedes: args.parsed(SUPERSEDES)?,
@@ -79,7 +78,7 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
         tags: args.tags()?.unwrap_or_default(),
         keywords: args.list(KEYWORDS)?.unwrap_or_default(),
         entities: args.list(ENTITIES)?.unwrap_or_default(),
-        scope,
+        scope: meant.as_ref().map(|meant| meant.scope.clone()),
         expires: args.expiry(now)?.map(|expiry| expiry.seen_from(now)).transpose()?.flatten(),
         session: args.text(SESSION)?,
         metadata: args.metadata()?,
@@ -89,24 +88,31 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
     })?;
     let near = alike(desk, &stored);
     let told = reply(desk, args, if stored.existed { "Already stored as" } else { "Stored" }, &stored, near)?;
-    Ok(told + &scope_line(desk, args, &stored, meant.as_ref())?)
+    Ok(told + &scope_line(desk, args, &stored, given.zip(meant).as_ref())?)
 }
 
-/// In a text reply, says that a memory of a project's directory is kept for all projects, or that the given scope is
-/// probably the short name of an existing project.
-fn scope_line(desk: &Desk<'_>, args: &Args, stored: &Stored, meant: Option<&Scope>) -> Result<String, DomainError> {
+/// In a text reply, says that a memory of a project's directory is kept for all projects, that the given scope is the
+/// short name of an existing project, or that it is a new project.
+fn scope_line(
+    desk: &Desk<'_>,
+    args: &Args,
+    stored: &Stored,
+    scope: Option<&(Scope, ScopeFound)>,
+) -> Result<String, DomainError> {
     if !matches!(form(args)?, Form::Text) {
         return Ok(String::new());
     }
     let id = stored.memory.short_id.get();
     let change =
         |scope: &Scope| format!("memory_store {{\"id\": {id}, \"scope\": \"{}\"}}", neutral_line(scope.as_str()));
-    let told = match meant {
-        Some(meant) => {
-            let given = neutral_line(stored.memory.scope.as_str());
-            Some(format!("no other memory is in {given}; {} moves it to this existing project", change(meant)))
+    let shown = |scope: &Scope| neutral_line(scope.as_str());
+    let told = match scope {
+        Some((given, found)) if *given != found.scope => {
+            Some(format!("{} means {}; {} uses the exact name", shown(given), shown(&found.scope), change(given)))
         }
-        None => told_scope(stored, desk.caller(), args.has(SCOPE), change),
+        Some((given, found)) if found.is_new => Some(format!("{} is a new project", shown(given))),
+        Some(_) => None,
+        None => told_scope(stored, desk.caller(), false, change),
     };
     Ok(told.map_or_else(String::new, |told| format!("\n{told}")))
 }

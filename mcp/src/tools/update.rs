@@ -8,7 +8,7 @@ use tessera_engine::domain::Patch;
 use super::stored::{importance, reason, reply};
 use super::{Call, Entry, FORMAT, Listed, Reply, form, meant};
 use crate::args::{
-    Args, CATEGORY, CONTENT, ENTITIES, EXPIRES, IDS, KEYWORDS, METADATA, PROVENANCE, SCOPE, SENSITIVE, TAGS, TYPE,
+    Args, CATEGORY, CONTENT, ENTITIES, EXPIRES, IDS, KEYWORDS, METADATA, PROVENANCE, SENSITIVE, TAGS, TO_SCOPE, TYPE,
 };
 
 pub(super) const TOOL: Entry = Entry {
@@ -38,7 +38,8 @@ pub(super) const TOOL: Entry = Entry {
         })
     },
     aliases: &[
-        CONTENT, IDS, TAGS, CATEGORY, TYPE, ENTITIES, SCOPE, KEYWORDS, EXPIRES, SENSITIVE, METADATA, PROVENANCE, FORMAT,
+        CONTENT, IDS, TAGS, CATEGORY, TYPE, ENTITIES, TO_SCOPE, KEYWORDS, EXPIRES, SENSITIVE, METADATA, PROVENANCE,
+        FORMAT,
     ],
     required: &["id"],
     listed: Listed::Never,
@@ -57,7 +58,7 @@ pub(super) fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
         tags: args.tags()?,
         keywords: args.list(KEYWORDS)?,
         entities: args.list(ENTITIES)?,
-        scope: args.parsed(SCOPE)?,
+        scope: args.parsed(TO_SCOPE)?,
         expires: args.expiry(now)?.map(|expiry| expiry.seen_from(now)).transpose()?,
         metadata: args.metadata()?,
         owner_trust: None,

@@ -102,7 +102,7 @@ impl Store {
             if change.tx.execute(sql, params![memory.id, kind.as_str(), other.id])? == 0 {
                 return Err(StoreError::Conflict {
                     memory: source,
-                    problem: "has no such link; `tessera get ID` shows its links",
+                    problem: "has no such link; check the type and the ID of the other memory",
                 });
             }
             if let Some(succession) = Succession::of(kind) {

@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn the_reference_lists_all_files() {
-        let mut page = "# Files\n\nTessera keeps all data in its home directory. `tessera status` prints the path. \
+        let mut page = "<!-- Generated from the program. -->\n<!-- markdownlint-disable MD013 -->\n\n# Files\n\nTessera keeps all data in its home directory. `tessera status` prints the path. \
                         `TESSERA_HOME` or `--home` selects another directory.\nDirectories have mode 0700, and files 0600, so \
                         only your account can read them.\n\n| file or directory | content |\n|---|---|\n"
             .to_owned();

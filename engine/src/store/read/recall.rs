@@ -1,7 +1,7 @@
 //! Recall from the local store: updates the index, runs the engine, and fetches the rows.
 
 use crate::domain::{Filters, Memory, MemoryRef, MemoryUuid, RecallRequest, Scope, ShortId};
-use crate::pack::{JsonRows, Ranked, Recall, Row};
+use crate::pack::{JsonRows, Ranked, Recall, Remark, Row};
 use crate::recall::{Form, Ranking, answer, rank};
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
@@ -95,24 +95,25 @@ impl Store {
         Ok(scopes)
     }
 
-    /// Returns the scope that a short name means: the only project whose identity ends with `/NAME`. Returns the given scope
-    /// if a memory has it, and if no project or several projects match.
+    /// Returns the scope of existing memories that a name means: the project of this name, otherwise the only project
+    /// whose name differs in upper and lower case or ends with `/NAME`. `None` if there is no such project, or several.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
-    pub fn scope_meant(&self, given: Scope) -> Result<Scope, StoreError> {
-        let Scope::Project(name) = &given else { return Ok(given) };
+    pub fn scope_meant(&self, given: &Scope) -> Result<Option<Scope>, StoreError> {
+        let Scope::Project(name) = given else { return Ok(Some(Scope::Global)) };
         let ending = format!("/{}", name.to_lowercase());
+        let is_meant = |scope: &str| format!("/{}", scope.to_lowercase()).ends_with(&ending);
         let sql = "SELECT value FROM counts WHERE kind = 'scope' AND n > 0";
         let stored: Vec<String> = self.connection.all(sql, [], |row| row.get(0)).map_err(|error| self.failed(error))?;
         if stored.contains(name) {
-            return Ok(given);
+            return Ok(Some(given.clone()));
         }
-        let mut matching = stored.into_iter().filter(|scope| scope.to_lowercase().ends_with(&ending));
-        match (matching.next(), matching.next()) {
-            (Some(only), None) => Ok(Scope::Project(only)),
-            _ => Ok(given),
-        }
+        let mut matching = stored.into_iter().filter(|scope| is_meant(scope));
+        Ok(match (matching.next(), matching.next()) {
+            (Some(only), None) => Some(Scope::Project(only)),
+            _ => None,
+        })
     }
 
     pub(crate) fn rows(&self, page: &[Ranked]) -> Result<Vec<Row>, StoreError> {
@@ -152,26 +153,39 @@ impl Store {
     }
 
     fn fetched(&self, references: &[MemoryRef], request: &RecallRequest, form: Form) -> Result<Recall, StoreError> {
-        let (mut named, mut absent) = (Vec::new(), Vec::new());
+        let (mut named, mut absent, mut deleted) = (Vec::new(), Vec::new(), Vec::new());
         for reference in references {
-            match self.get(*reference)?.filter(|memory| memory.deleted.is_none()) {
-                Some(memory) => named.push(memory),
+            match self.get(*reference)? {
+                Some(memory) if memory.deleted.is_none() => named.push(memory),
+                Some(_) => deleted.push(*reference),
                 None => absent.push(*reference),
             }
         }
-        if let ([], Some(first)) = (named.as_slice(), absent.first()) {
-            return Err(StoreError::NotFound(*first));
+        match (named.as_slice(), absent.first(), deleted.first()) {
+            ([], Some(first), _) => return Err(StoreError::NotFound(*first)),
+            ([], None, Some(first)) => {
+                return Err(StoreError::Conflict {
+                    memory: *first,
+                    problem: "is deleted; `tessera restore ID` restores it",
+                });
+            }
+            _ => {}
         }
-        let absent: Vec<String> = absent.iter().map(ToString::to_string).collect();
+        let now = self.clock.now();
+        let expired = named.iter().filter(|memory| memory.is_over(now));
+        let expired = expired.map(|memory| memory.short_id.to_string()).collect();
+        let names = |references: &[MemoryRef]| references.iter().map(ToString::to_string).collect();
+        let remarks =
+            [(Remark::Missing, names(&absent)), (Remark::Deleted, names(&deleted)), (Remark::Expired, expired)];
         let short_ids: Vec<ShortId> = named.iter().map(|memory| memory.short_id).collect();
-        let recall = self.packed(&short_ids, &absent, request, form)?;
+        let recall = self.packed(&short_ids, &remarks, request, form)?;
         self.note_delivery(&recall);
         let beside = self.neighbours(&named)?;
         if beside.is_empty() || request.cursor.is_some() || recall.details.len() < named.len() {
             return Ok(recall);
         }
         // Requested memories have priority. Neighbours are added only if they take no room from them.
-        let with_neighbours = self.packed(&[short_ids, beside].concat(), &absent, request, form)?;
+        let with_neighbours = self.packed(&[short_ids, beside].concat(), &remarks, request, form)?;
         let is_whole =
             recall.details.iter().zip(&with_neighbours.details).all(|(alone, beside)| {
                 alone.memory.short_id == beside.memory.short_id && alone.excerpt == beside.excerpt
@@ -182,7 +196,7 @@ impl Store {
     fn packed(
         &self,
         short_ids: &[ShortId],
-        absent: &[String],
+        remarks: &[(Remark, Vec<String>)],
         request: &RecallRequest,
         form: Form,
     ) -> Result<Recall, StoreError> {
@@ -192,11 +206,18 @@ impl Store {
             ..Ranked::chosen(*short_id, rank)
         };
         let mut page: Vec<Ranked> = (0..).zip(short_ids).map(chosen).collect();
-        let ranking = Ranking::chosen(&page, request).without(absent.to_vec());
+        let mut ranking = Ranking::chosen(&page, request);
         if request.cursor.is_some() {
             page = ranking.page(request)?;
         }
         let rows = self.rows(&page)?;
+        for (remark, names) in remarks {
+            ranking = ranking.remarking(*remark, names.clone());
+        }
+        let budget = request.profile.to_o200k(request.budget).0;
+        let long = rows.iter().filter(|row| row.costs.can_be_cut() && row.costs.detail > budget);
+        let long = long.map(|row| format!("{} ({} tokens)", row.memory.short_id, row.costs.detail)).collect();
+        let ranking = ranking.remarking(Remark::Long, long);
         Ok(answer(request, &ranking, page, rows, &self.weights, form)?)
     }
 
