@@ -25,6 +25,13 @@ markdown:
 book:
     bash .ci/book
 
+# Write the generated pages of docs/reference and docs/schemas again
+reference:
+    UPDATE_EXPECT=1 cargo test -p tessera-engine --lib names
+    UPDATE_EXPECT=1 cargo test -p tessera-mcp --lib reference
+    UPDATE_EXPECT=1 cargo test --bin tessera -- reference schemas
+    UPDATE_EXPECT=1 cargo test -p tessera-api --bin tessera-server reference
+
 # Make the pictures of the README and the book again, from the real program
 pictures:
     bash .ci/pictures

@@ -41,8 +41,7 @@ pub(crate) enum ToolError {
     NotDone(String),
     /// A team tool is called without a team server.
     #[error(
-        "needs a team server; join one with `tessera sync join URL`, or set MEMORY_API_URL and MEMORY_API_KEY; \
-        memory_count shows the state"
+        "needs a team server; the user can join one with `tessera sync join URL`, or set MEMORY_API_URL and MEMORY_API_KEY"
     )]
     NoTeam,
 }

@@ -122,6 +122,19 @@ impl Used {
         place(word).is_none_or(|at| place(option).is_some_and(|option| option < at))
     }
 
+    /// The option whose value is the word before `word`, with this value.
+    pub(super) fn option_before(&self, word: &str) -> Option<(String, String)> {
+        let words: Vec<OsString> = std::env::args_os().collect();
+        let at = words.iter().position(|argument| argument == word)?;
+        let said = |back: usize| Some(words.get(at.checked_sub(back)?)?.to_str()?.to_owned());
+        let (value, option) = (said(1)?, said(2)?);
+        let name = option.strip_prefix("--").filter(|_| !value.starts_with('-'))?;
+        let takes_value =
+            |argument: &&clap::Arg| argument.get_long() == Some(name) && argument.get_action().takes_values();
+        self.command().get_arguments().find(takes_value)?;
+        Some((option, value))
+    }
+
     /// True if a word of the command line is a client.
     pub(super) fn names_a_client() -> bool {
         std::env::args_os().any(|word| word.to_str().and_then(Client::named).is_some())

@@ -90,6 +90,11 @@ fn unknown_argument(error: &clap::Error, used: &Used) -> String {
         );
     }
     if !typed.starts_with('-') {
+        // `--since 7 days`: the shell passed only the first word as the value.
+        if let Some((option, value)) = used.option_before(typed) {
+            let fix = format!("if it belongs to `{option}`, quote the whole value: `{option} '{value} {typed}'`");
+            return format!("`{line}` does not accept {shown}; {fix}");
+        }
         return format!("`{line}` does not accept {shown}; {}", used.example());
     }
     let name = typed.split('=').next().unwrap_or(typed);

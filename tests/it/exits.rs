@@ -206,6 +206,23 @@ fn a_text_may_begin_with_dashes_and_a_mistyped_option_is_none() {
 }
 
 #[test]
+fn a_value_of_two_words_without_quotes_and_a_reversed_period_are_explained() {
+    let world = World::new();
+    world.remember("The office closes at six");
+    for (args, words) in [
+        (
+            vec!["list", "--since", "7", "days"],
+            "`days`; if it belongs to `--since`, quote the whole value: `--since '7 days'`",
+        ),
+        (vec!["list", "--deleted", "extra"], "does not accept `extra`; for example `tessera list`"),
+        (vec!["list", "--since", "2026-12-01", "--until", "2026-11-01"], "`--since` is after until"),
+    ] {
+        let ran = world.run(&args);
+        assert!(ran.code == Some(2) && ran.stderr.contains(words), "{args:?}: {ran:?}");
+    }
+}
+
+#[test]
 fn a_change_of_the_settings_says_what_changed_and_where() {
     let world = World::new();
     let set = world.run(&["settings", "set", "learn.extractor", "auto"]);

@@ -50,10 +50,7 @@ fn is_concrete(text: &str) -> bool {
         let _outer = (between.next(), between.next_back());
         between.any(|code| !code.is_empty())
     };
-    has_digit(text)
-        || has_code()
-        || has_path()
-        || words(text).any(|(_, word)| has_joint(word) || has_hump(word))
+    has_digit(text) || has_code() || has_path() || words(text).any(|(_, word)| has_joint(word) || has_hump(word))
 }
 
 /// True if a text contains a digit. The random name of a secret (`[secret s7k4q2: password]`) does not count.
