@@ -1,7 +1,8 @@
 """Runs the command blocks of the documentation as they are printed: each in a home of its own, and servers on a PostgreSQL of its own.
 
 A comment before a block says how: `<!-- run: RECIPE -->`, where RECIPE is a function below, `as printed` (with `, N answers`),
-`here` (with `, N answers`; `here with a memory` stores a memory first), or `no, WHY`. A block of shell or SQL without such a comment is an error, so that no new one is forgotten.
+`here` (with `, N answers`), or `no, WHY`. `here with a memory` stores a memory first, and `here with the last revision` sets `rev`. A
+block of shell or SQL without such a comment is an error, so that no new one is forgotten.
 All blocks `here` of a document run one after another in the same home at a terminal of 80 columns, as a reader types them. A block
 after `<!-- output -->` must equal what the block before it printed, apart from dates and the random names of secrets."""
 
@@ -299,7 +300,7 @@ def main():
                 if kind not in ("sh", "bash", "sql") and how is None and not block["output"]:
                     continue
                 count += 1
-                here = re.fullmatch(r"here( with a memory)?(?:, (\d+) answers?)?", how or "")
+                here = re.fullmatch(r"here(?: with (a memory|the last revision))?(?:, (\d+) answers?)?", how or "")
                 try:
                     if block["output"]:
                         outputs += 1
@@ -311,8 +312,11 @@ def main():
                         raise Failed("no comment says how it is run")
                     elif here:
                         shared = shared or Place(base)
-                        if here.group(1):
+                        if here.group(1) == "a memory":
                             shared.terminal("tessera remember The office closes at six")
+                        elif here.group(1):
+                            # The reader reads the revision from the list of `tessera history`, whose latest change is first.
+                            shared.env["rev"] = re.search(r"^ (\d+) ", said, re.M).group(1)
                         said = shared.terminal(block["text"], answers=int(here.group(2) or 0))
                         print(f"{where}: ran")
                     elif how.startswith("no, "):
