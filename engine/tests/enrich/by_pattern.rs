@@ -149,7 +149,10 @@ cue!(
     r"(?i)\b(critical|important|urgent|security|vulnerab\w+|production|outage|incident|deadline|breaking|data loss|root cause|do not|don'?t)\b"
 );
 cue!(HEDGED, r"(?i)\b(maybe|perhaps|might|probably|not sure|i think|could be|possibly|seems?)\b");
-cue!(CONCRETE, r"\d|`[^`]+`|\b\w+[_/]\w+|\b\p{Ll}+\p{Lu}\w*");
+cue!(DIGIT, r"\d");
+/// The random name of a secret after `[secret `, which is not part of what the text says.
+cue!(SECRET_NAME, r"^[^:]*:");
+cue!(CONCRETE, r"`[^`]+`|\b\w+[_/]\w+|\b\p{Ll}+\p{Lu}\w*");
 
 /// The importance of a text: 0.40, and
 /// +0.20 for a standing wish or rule, +0.15 for a decision, +0.15 for what is urgent or dangerous,
@@ -162,13 +165,19 @@ pub(crate) fn importance(text: &str) -> Importance {
         (INSTRUCTION.is_match(text), 20),
         (DECISION.is_match(text), 15),
         (URGENT.is_match(text), 15),
-        (CONCRETE.is_match(text), 10),
+        (CONCRETE.is_match(text) || has_digit(text), 10),
         (HEDGED.is_match(text), -15),
         (text.trim_end().ends_with(['?', '？']), -10),
         (words < 4 && text.chars().count() < 20, -15),
     ];
     percent += rules.iter().filter(|(holds, _)| *holds).map(|(_, points)| points).sum::<i32>();
     Importance::from_percent(u8::try_from(percent.clamp(5, 95)).unwrap_or(40))
+}
+
+fn has_digit(text: &str) -> bool {
+    let mut parts = text.split("[secret ");
+    let first = parts.next().unwrap_or_default();
+    DIGIT.is_match(first) || parts.any(|part| DIGIT.is_match(&SECRET_NAME.replace(part, "")))
 }
 
 const MAX_CHARS: usize = 160;

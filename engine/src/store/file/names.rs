@@ -34,46 +34,46 @@ pub(super) const PLUGINS: &str = "plugins";
 /// A file or directory of a home directory.
 struct HomeFile {
     name: &'static str,
-    /// What follows the name in the names of further files, for example `-wal`; empty if only the name itself is used.
-    endings: &'static str,
+    /// What may follow the name, for example `-wal`. Empty if only the name itself is used.
+    endings: &'static [&'static str],
     #[cfg_attr(not(test), expect(dead_code, reason = "the reference in docs contains it"))]
     purpose: &'static str,
 }
 
 /// Creates an entry for one file.
 const fn one(name: &'static str, purpose: &'static str) -> HomeFile {
-    HomeFile { name, endings: "", purpose }
+    HomeFile { name, endings: &[], purpose }
 }
 
 /// Creates an entry for all files whose names begin with `name`.
-const fn each(name: &'static str, endings: &'static str, purpose: &'static str) -> HomeFile {
+const fn each(name: &'static str, endings: &'static [&'static str], purpose: &'static str) -> HomeFile {
     HomeFile { name, endings, purpose }
 }
 
 /// All files and directories that Tessera creates in a home directory, first those that users want to keep.
 const FILES: [HomeFile; 29] = [
-    each(DATABASE, "`, `-wal`, `-shm`", "The database: memories, history, encrypted secrets, delivery log"),
+    each(DATABASE, &["", "-wal", "-shm"], "The database: memories, history, encrypted secrets, delivery log"),
     one(MEMORIES, "Directory of the memory files"),
     one(CONFIG, "Your settings"),
-    each(SECRET_KEY, "`", "The key that encrypts your secrets, unless a keyring or a variable has it"),
+    each(SECRET_KEY, &[""], "The key that encrypts your secrets, unless a keyring or a variable has it"),
     one(BACKUPS, "Copies of the database before migrations, restores and repairs"),
     one(PLUGINS, "Installed plugins"),
     one(HTTP_KEY, "The key that clients of `tessera mcp --http` send"),
-    each(DELETED_FILES, "`", "Copies of deleted memory files whose text is in no memory"),
+    each(DELETED_FILES, &[""], "Copies of deleted memory files whose text is in no memory"),
     one(SETUP, "The client settings that `tessera setup` changed"),
     one(SETUP_ORIGINALS, "Copies of client settings before `tessera setup` changed them"),
-    each(SNAPSHOT, "`", "The index, a cache that Tessera rebuilds if it is missing"),
+    each(SNAPSHOT, &[""], "The index, a cache that Tessera rebuilds if it is missing"),
     one(MARKER, "Identifies the store, so that Tessera detects a lost database"),
     one(QUEUE, "Finished turns from which Tessera has not learned yet"),
     one(HOOKS_LOG, "Failures of hooks, one line each"),
     one(HOOKS_LOG_OLD, "The previous `hooks.log`"),
     one(TOLD_ONCE, "Hashes of notices that you have already seen"),
-    each(ACCESS_LOG, "`", "Uses of memories; the next write moves them to the database"),
-    each(RECEIPTS, "`", "What prompts received; the next write moves it to the database"),
-    each(QUESTIONS, "`", "Unanswered questions; the next write moves them to the database"),
-    each(SET_ASIDE, "TIME`", "A damaged database that a repair or a restore replaced"),
+    each(ACCESS_LOG, &[""], "Uses of memories; the next write moves them to the database"),
+    each(RECEIPTS, &[""], "What prompts received; the next write moves it to the database"),
+    each(QUESTIONS, &[""], "Unanswered questions; the next write moves them to the database"),
+    each(SET_ASIDE, &["TIME"], "A damaged database that a repair or a restore replaced"),
     one(REPLACEMENT, "A finished new database that is not in its place yet"),
-    each(private::SCRATCH, "…`", "Unfinished copies, which Tessera deletes later"),
+    each(private::SCRATCH, &["…"], "Unfinished copies, which Tessera deletes later"),
     one(OPEN_LOCK, "Lock for creating, migrating or replacing the database"),
     one(WORKER_LOCK, "Lock of the process that learns"),
     one(SYNC_LOCK, "Lock of the process that syncs"),
@@ -96,13 +96,15 @@ mod tests {
 
     #[test]
     fn the_reference_lists_all_files() {
-        let mut page = "<!-- Generated from the program. -->\n<!-- markdownlint-disable MD013 -->\n\n# Files\n\nTessera keeps all data in its home directory. `tessera status` prints the path. \
-                        `TESSERA_HOME` or `--home` selects another directory.\nDirectories have mode 0700, and files 0600, so \
-                        only your account can read them.\n\n| file or directory | content |\n|---|---|\n"
+        let mut page = "<!-- Generated from the program. -->\n<!-- markdownlint-disable MD013 -->\n\n# Files\n\n\
+                        Tessera keeps all data in its home directory. `tessera status` prints the path. `TESSERA_HOME` or \
+                        `--home` selects another directory.\nDirectories have mode 0700, and files 0600, so only your \
+                        account can read them.\n\n| file or directory | content |\n|---|---|\n"
             .to_owned();
         for HomeFile { name, endings, purpose } in FILES {
-            let endings = if endings.is_empty() { "`" } else { endings };
-            page.push_str(&format!("| `{name}{endings} | {purpose} |\n"));
+            let endings = if endings.is_empty() { &[""] } else { endings };
+            let names: Vec<String> = endings.iter().map(|ending| format!("`{name}{ending}`")).collect();
+            page.push_str(&format!("| {} | {purpose} |\n", names.join(", ")));
         }
         expect_file!["../../../../docs/reference/files.md"].assert_eq(&page);
     }
