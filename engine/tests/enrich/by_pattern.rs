@@ -150,7 +150,7 @@ cue!(
 );
 cue!(HEDGED, r"(?i)\b(maybe|perhaps|might|probably|not sure|i think|could be|possibly|seems?)\b");
 cue!(DIGIT, r"\d");
-/// The random name of a secret after `[secret `, which is not part of what the text says.
+// The random name of a secret after `[secret `, which is not part of what the text says.
 cue!(SECRET_NAME, r"^[^:]*:");
 cue!(CONCRETE, r"`[^`]+`|\b\w+[_/]\w+|\b\p{Ll}+\p{Lu}\w*");
 
