@@ -7,19 +7,18 @@ All blocks `here` of a document run one after another in the same home at a term
 after `<!-- output -->` must equal what the block before it printed, apart from dates and the random names of secrets."""
 
 import difflib
-import fcntl
 import os
 import pathlib
 import pty
 import re
 import shutil
 import socket
-import struct
 import subprocess
 import sys
 import tempfile
-import termios
 import time
+
+import terminal
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DOCUMENTS = ["README.md", *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md"))]
@@ -68,30 +67,14 @@ class Place:
 
     def terminal(self, text, answers=0):
         """Runs lines of shell at a terminal, in the directory where the previous lines ended. Questions get `y`."""
-        ours, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 80, 0, 0))
         left = self.dir / "left"
         env = {**self.env, "TERM": "xterm", "NO_COLOR": "1", "PAGER": "cat"}
         cwd = left.read_text().strip() if left.exists() else self.dir
-        ran = subprocess.Popen(["bash", "-e", "-c", f"{text}\npwd >'{left}'"], cwd=cwd, env=env, stdin=theirs, stdout=theirs,
-                               stderr=theirs, start_new_session=True)
-        os.close(theirs)
-        said, ends = b"", time.monotonic() + 300
-        while time.monotonic() < ends:
-            try:
-                part = os.read(ours, 65536)
-            except OSError:
-                break
-            said += part
-            if answers and said.endswith(b"[y/N] "):
-                os.write(ours, b"y\n")
-                answers -= 1
-        os.close(ours)
-        ran.kill()
-        text = said.decode().replace("\r\n", "\n")
-        if ran.wait() != 0 or answers:
-            raise Failed(f"exit code {ran.returncode}, {answers} questions were not asked\n{text}")
-        return text
+        command = ["bash", "-e", "-c", f"{text}\npwd >'{left}'"]
+        code, said, unasked = terminal.run(command, env, cwd, (50, 80), answers)
+        if code != 0 or unasked:
+            raise Failed(f"exit code {code}, {unasked} questions were not asked\n{said}")
+        return said
 
     def expect(self, text, *words, **how):
         said = self.shell(text, **how)

@@ -3,20 +3,17 @@
 session.svg is a terminal session, score.svg the parts of a score, and budget.svg replies at several budgets. A picture does not depend
 on the time or on the machine, so a test can compare it with the one in docs/pictures."""
 
-import fcntl
 import html
 import io
 import json
 import os
 import pathlib
-import pty
 import re
-import struct
 import subprocess
 import sys
 import tempfile
-import termios
 
+import terminal
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
@@ -61,22 +58,10 @@ class Home:
 
     def terminal(self, line):
         """The output of a line of shell at a terminal, with its colours."""
-        ours, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, WIDTH, 0, 0))
-        ran = subprocess.Popen(["sh", "-c", line], cwd=self.dir, env=self.env, stdin=theirs, stdout=theirs, stderr=theirs,
-                               start_new_session=True)
-        os.close(theirs)
-        said = b""
-        while True:
-            try:
-                part = os.read(ours, 65536)
-            except OSError:
-                break
-            said += part
-        os.close(ours)
-        if ran.wait() != 0:
-            sys.exit(f"{line}: exit code {ran.returncode}\n{said.decode()}")
-        return said.decode().replace("\r\n", "\n")
+        code, said, _ = terminal.run(["sh", "-c", line], self.env, self.dir, (ROWS, WIDTH))
+        if code != 0:
+            sys.exit(f"{line}: exit code {code}\n{said}")
+        return said
 
     def json(self, *arguments):
         ran = subprocess.run(["tessera", *arguments, "--json"], cwd=self.dir, env=self.env, capture_output=True, text=True, check=True)

@@ -2,7 +2,7 @@
 
 use clap::CommandFactory as _;
 use expect_test::expect_file;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use tessera_api::{App, Db, Settings};
 
 use crate::cli::Cli;
@@ -78,10 +78,7 @@ fn parameters(page: &mut String, route: &Value) {
 }
 
 fn fields(page: &mut String, schema: &Value) {
-    let properties = object(&schema["properties"]);
-    if properties.is_empty() {
-        return;
-    }
+    let Some(properties) = schema["properties"].as_object().filter(|properties| !properties.is_empty()) else { return };
     page.push_str("\n| field | type | meaning |\n|---|---|---|\n");
     let required = schema["required"].as_array().map(Vec::as_slice).unwrap_or_default();
     for (name, of) in properties {
@@ -91,9 +88,8 @@ fn fields(page: &mut String, schema: &Value) {
 }
 
 /// The members of an object, in the order of their names.
-fn object(value: &Value) -> &Map<String, Value> {
-    static EMPTY: std::sync::LazyLock<Map<String, Value>> = std::sync::LazyLock::new(Map::new);
-    value.as_object().unwrap_or(&EMPTY)
+fn object(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    value.as_object().into_iter().flatten()
 }
 
 /// A text on one line, as Markdown.
@@ -101,27 +97,24 @@ fn said(value: &Value, field: &str) -> String {
     value[field].as_str().unwrap_or_default().replace('\n', " ").replace('|', "\\|").replace('<', "\\<")
 }
 
-/// The name of a schema with a link to its section, or the name of a type.
+/// The name of a schema with a link to its section, or the name of a type; empty for `null` alone.
 fn kind(schema: &Value) -> String {
     if let Some(name) = schema["$ref"].as_str().and_then(|path| path.rsplit('/').next()) {
         return format!("[{name}](#{})", name.to_lowercase());
     }
     for several in ["oneOf", "allOf"] {
         if let Some(all) = schema[several].as_array() {
-            let kinds: Vec<String> = all.iter().map(kind).filter(|kind| kind != "null").collect();
+            let kinds: Vec<String> = all.iter().map(kind).filter(|kind| !kind.is_empty()).collect();
             return kinds.join(" or ");
         }
     }
-    match &schema["type"] {
-        Value::String(list) if list == "array" => format!("list of {}", kind(&schema["items"])),
-        Value::String(name) => name.clone(),
-        Value::Array(names) => {
-            let names = names.iter().filter_map(Value::as_str).filter(|name| *name != "null");
-            let names = names.map(|name| {
-                if name == "array" { format!("list of {}", kind(&schema["items"])) } else { name.to_owned() }
-            });
-            names.collect::<Vec<_>>().join(" or ")
-        }
-        _ => "any JSON".to_owned(),
-    }
+    let names = match &schema["type"] {
+        Value::Array(names) => names.as_slice(),
+        Value::Null => return "any JSON".to_owned(),
+        name => std::slice::from_ref(name),
+    };
+    let names = names.iter().filter_map(Value::as_str).filter(|name| *name != "null");
+    let named =
+        |name: &str| if name == "array" { format!("list of {}", kind(&schema["items"])) } else { name.to_owned() };
+    names.map(named).collect::<Vec<_>>().join(" or ")
 }
