@@ -23,7 +23,7 @@ use tessera_tables::settings;
 
 use tessera_desk::Caller;
 use tessera_desk::project::{Claim, claim_of};
-use tessera_hooks::{Settings as HookSettings, Surroundings};
+use tessera_hooks::{ActionBudgets, Settings as HookSettings, Surroundings};
 
 use crate::config_file::ConfigFile;
 use crate::exit::{SetupError, UsageError, of_system, starts_with_verb};
@@ -92,6 +92,12 @@ settings! {
         "maximum tokens of the session summary (default 300)";
     COMPACT_TOKENS("hooks.compact_tokens") = "TESSERA_HOOKS_COMPACT_TOKENS":
         "maximum number of tokens of memories that are added after a compaction (default 800)";
+    ACTIONS("hooks.actions") = "TESSERA_HOOKS_ACTIONS":
+        "automatic recall before an agent edits a file or runs a command: on (default) or off";
+    ACTION_TOKENS("hooks.action_tokens") = "TESSERA_HOOKS_ACTION_TOKENS":
+        "maximum number of tokens of memories for one edit or command (default 80)";
+    SESSION_ACTION_TOKENS("hooks.session_action_tokens") = "TESSERA_HOOKS_SESSION_ACTION_TOKENS":
+        "maximum number of tokens of memories for all edits and commands of a session (default 300)";
     AUTO_APPROVE("hooks.auto_approve") = "TESSERA_HOOKS_AUTO_APPROVE" "CLAUDE_PLUGIN_OPTION_AUTO_APPROVE":
         "let safe Tessera tools run without a permission prompt: on (default) or off";
     NO_APPROVAL = "DISABLE_CLAUDE_MEMORY_AUTO_APPROVE":
@@ -392,6 +398,7 @@ fn hook_settings(file: &ConfigFile) -> Result<HookSettings, SetupError> {
         recall_tokens: RECALL_TOKENS.parsed(file, unset.recall_tokens, budget)?,
         session_summary_tokens: SESSION_TOKENS.parsed(file, unset.session_summary_tokens, budget)?,
         compact_tokens: COMPACT_TOKENS.parsed(file, unset.compact_tokens, budget)?,
+        actions: ACTIONS.parsed(file, true, switch)?.then_some(action_budgets(file)?),
         profile: PROFILE.parsed(file, unset.profile, any)?,
         auto_approve: AUTO_APPROVE.parsed(file, unset.auto_approve, switch)? && !NO_APPROVAL.is_on(),
         extractor: EXTRACTOR.parsed(file, unset.extractor, any)?,
@@ -399,6 +406,14 @@ fn hook_settings(file: &ConfigFile) -> Result<HookSettings, SetupError> {
         embedding: SEMANTIC.parsed(file, unset.embedding, switch)?,
         plugins: plugins::of_hooks(file)?,
         deadline: Duration::from_millis(DEADLINE.parsed(file, 1000, number)?.clamp(10, 60_000)),
+    })
+}
+
+fn action_budgets(file: &ConfigFile) -> Result<ActionBudgets, SetupError> {
+    let unset = ActionBudgets::default();
+    Ok(ActionBudgets {
+        action: ACTION_TOKENS.parsed(file, unset.action, budget)?,
+        session: SESSION_ACTION_TOKENS.parsed(file, unset.session, budget)?,
     })
 }
 

@@ -1,6 +1,7 @@
-//! A small classifier over whole numbers: a sum of decision trees, stored as a table.
+//! Two small classifiers over whole numbers, each a list of decision trees that is stored as a table.
 //!
-//! All trees are complete and have the same depth. `benches/train` trains them; this module only evaluates the table.
+//! The values of [`Trees`] are added. These trees are complete and have the same depth. The trees of a [`Forest`] have
+//! any shape, and each of them votes. `benches/train` trains both; this module only evaluates the tables.
 
 /// The trees that decide whether a new memory updates an older one; see [`crate::relation`].
 pub const UPDATES: &[u8] = include_bytes!("classifier/updates.bin");
@@ -51,9 +52,62 @@ pub fn odds_ratio(logarithm: i32) -> f64 {
     (0..halvings).fold(series, |power, _| power * power)
 }
 
+/// A forest of decision trees: the mean of their votes.
+///
+/// A tree begins with the number of its inner nodes. Each node has the feature, the threshold as a little-endian number,
+/// and its two children. A child is an inner node, or a leaf if it is at least the number of inner nodes. The votes of
+/// the leaves follow: 0 to 255.
+#[derive(Debug, Clone, Copy)]
+pub struct Forest<'a>(pub &'a [u8]);
+
+/// The bytes of an inner node of a forest.
+const INNER_NODE: usize = 5;
+
+impl<'a> Forest<'a> {
+    /// The probability, 0 to 1.
+    pub fn probability(self, features: &[i16]) -> f64 {
+        let (mut rest, mut votes, mut trees) = (self.0, 0_u32, 0_u32);
+        while let Some((vote, after)) = Self::vote(rest, features) {
+            (rest, votes, trees) = (after, votes + u32::from(vote), trees + 1);
+        }
+        f64::from(votes) / f64::from(trees.max(1)) / 255.0
+    }
+
+    /// The vote of the first tree, and the trees after it.
+    fn vote(trees: &'a [u8], features: &[i16]) -> Option<(u8, &'a [u8])> {
+        let (inner, rest) = trees.split_first()?;
+        let inner = usize::from(*inner);
+        let (nodes, rest) = rest.split_at_checked(inner * INNER_NODE)?;
+        let (leaves, rest) = rest.split_at_checked(inner + 1)?;
+        let mut at = 0;
+        while at < inner {
+            let node = nodes.get(at * INNER_NODE..)?.first_chunk::<INNER_NODE>()?;
+            let [feature, low, high, left, right] = *node;
+            let value = features.get(usize::from(feature)).copied().unwrap_or_default();
+            at = usize::from(if value <= i16::from_le_bytes([low, high]) { left } else { right });
+        }
+        leaves.get(at - inner).map(|vote| (*vote, rest))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_forest_is_the_mean_of_its_votes() {
+        // Feature 1 above 3 leads to the second node, which asks for feature 0. The votes are 0, 0.4 and 1; the other
+        // tree always votes 0.2.
+        let tree = [2, 1, 3, 0, 2, 1, 0, 0, 0, 3, 4, 0, 102, 255];
+        let single = [0, 51];
+        let forest = [&tree[..], &single].concat();
+        for (features, wanted) in [([9, 3], 0.1), ([0, 4], 0.3), ([1, 4], 0.6)] {
+            assert!((Forest(&forest).probability(&features) - wanted).abs() < 1e-9, "{features:?}");
+        }
+        for end in 0..forest.len() {
+            let _ = Forest(&forest[..end]).probability(&[1, 4]);
+        }
+    }
 
     #[test]
     fn a_tree_compares_each_feature_with_its_threshold() {

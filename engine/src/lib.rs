@@ -6,6 +6,7 @@
 //! - [`threads`]: work on several threads.
 //! - [`domain`]: the types (memory, scope, budget, query, time).
 //! - [`classifier`]: a small classifier as a table.
+//! - [`action`]: decides which memories bind to a tool call.
 //! - [`text`]: normalise, tokenise, stem, count tokens.
 //! - [`enrich`]: data derived from a text once, at write time (summary, importance, entities).
 //! - [`embedding`]: embeddings of texts.
@@ -20,6 +21,7 @@
 //! - [`compose`]: turns a text into a memory with its derived data and token counts.
 //! - [`store`]: SQLite, behind the feature `sqlite`.
 
+pub mod action;
 pub mod classifier;
 pub mod compose;
 pub mod domain;

@@ -14,7 +14,9 @@ pub mod said;
 pub mod surroundings;
 pub mod wire;
 
+mod action;
 mod approve;
+mod failure;
 mod recall;
 mod reply;
 mod session;
@@ -22,4 +24,4 @@ mod stop;
 
 pub use approve::{NOTE_TOOLS, SAFE_TOOLS, SERVERS};
 pub use run::{answer, events, run, told_of_settings};
-pub use surroundings::{ExtractorChoice, MOST_CHARACTERS, Settings, Surroundings, UnknownExtractor};
+pub use surroundings::{ActionBudgets, ExtractorChoice, MOST_CHARACTERS, Settings, Surroundings, UnknownExtractor};

@@ -72,6 +72,10 @@ const SMALL_TALK: &str = "ok okay okey thx thanks thank ty great good nice perfe
 const REQUESTS: &str = "write add make create give tell say show explain want need use using look find get let try check see \
      know think help please implement fix change update put handle happen wrong";
 
+/// Words of all errors, which say nothing about the cause.
+const ANY_ERROR: &str = "error errors err failed failure fail fatal exception panic panicked warning exit exited code status \
+     cannot could not unable with to due previous aborting";
+
 fn pattern(source: &str) -> Regex {
     Regex::new(source).expect("the patterns are constants, and a test compiles them")
 }
@@ -210,6 +214,31 @@ fn errors_of(pasted: &[String]) -> Option<String> {
         }
     }
     (!found.is_empty()).then(|| found.trim().to_owned())
+}
+
+/// The query of a failed command: its error messages, without what differs from run to run: directories, numbers and
+/// hashes. `None` if the output contains no error message.
+pub(crate) fn error_query(output: &str) -> Option<String> {
+    let lines: Vec<String> = shortened(output.trim()).lines().map(normal_line).collect();
+    let errors = errors_of(&lines)?;
+    let is_any_error = |word: &str| {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+        ANY_ERROR.split_whitespace().any(|other| word.eq_ignore_ascii_case(other))
+    };
+    let telling: Vec<&str> = errors.split_whitespace().filter(|word| !is_any_error(word)).collect();
+    (!telling.is_empty()).then(|| telling.join(" "))
+}
+
+/// A line of output without directories, numbers and hashes.
+fn normal_line(line: &str) -> String {
+    let words = line.split_whitespace().map(|word| word.rsplit('/').next().unwrap_or(word));
+    let is_changing = |word: &&str| {
+        let digits = word.chars().filter(char::is_ascii_digit).count();
+        let hexadecimal = word.chars().filter(char::is_ascii_hexdigit).count();
+        let letters = word.chars().filter(|c| c.is_alphanumeric()).count();
+        digits == letters || digits > 0 && letters >= 7 && hexadecimal == letters
+    };
+    words.filter(|word| !word.chars().any(char::is_alphanumeric) || !is_changing(word)).collect::<Vec<_>>().join(" ")
 }
 
 /// Returns the query without words such as "please" and "show". If it has no other words, returns it unchanged.

@@ -11,7 +11,7 @@ use tessera_desk::log;
 use crate::reply::{HookError, Reply};
 use crate::surroundings::Surroundings;
 use crate::wire::{MOST_BYTES, Payload};
-use crate::{approve, recall, session, stop};
+use crate::{action, approve, failure, recall, session, stop};
 
 /// Handles one event. `named` is the event from the command line, for a client that does not send it.
 ///
@@ -82,10 +82,11 @@ fn handle(input: impl Read, named: Option<String>, surroundings: &Surroundings) 
 type Handler = fn(&Payload, &Surroundings) -> Result<Option<Reply>, HookError>;
 
 /// The supported events, as Claude Code names them. Any other event is ignored.
-const HANDLERS: [(&str, Handler); 8] = [
+const HANDLERS: [(&str, Handler); 9] = [
     ("SessionStart", session::on_start),
     ("UserPromptSubmit", recall::on_prompt),
-    ("PreToolUse", |payload, surroundings| Ok(approve::before_use(payload, surroundings))),
+    ("PreToolUse", action::before_use),
+    ("PostToolUseFailure", failure::on_failure),
     ("PermissionRequest", |payload, surroundings| Ok(approve::on_request(payload, surroundings))),
     ("PreCompact", session::before),
     ("PostCompact", stop::on_stop),

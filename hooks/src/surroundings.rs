@@ -31,6 +31,8 @@ pub struct Settings {
     pub session_summary_tokens: TokenBudget,
     /// The token budget of recall after a compaction.
     pub compact_tokens: TokenBudget,
+    /// The budgets of recall for actions; `None` if it is off.
+    pub actions: Option<ActionBudgets>,
     /// The tokenizer for these budgets.
     pub profile: TokenProfile,
     /// Approve our own safe tools without a permission prompt.
@@ -54,6 +56,7 @@ impl Default for Settings {
             recall_tokens: budget(800),
             session_summary_tokens: budget(300),
             compact_tokens: budget(800),
+            actions: Some(ActionBudgets::default()),
             profile: TokenProfile::CLAUDE,
             auto_approve: true,
             extractor: ExtractorChoice::Heuristic,
@@ -61,6 +64,22 @@ impl Default for Settings {
             plugins: PluginRules::default(),
             deadline: Duration::from_secs(1),
         }
+    }
+}
+
+/// The token budgets of recall for actions.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ActionBudgets {
+    /// For one action.
+    pub action: TokenBudget,
+    /// For all actions of a session.
+    pub session: TokenBudget,
+}
+
+impl Default for ActionBudgets {
+    fn default() -> Self {
+        let budget = |tokens| TokenBudget::try_from(tokens).unwrap_or(TokenBudget::DEFAULT);
+        Self { action: budget(80), session: budget(300) }
     }
 }
 

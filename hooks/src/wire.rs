@@ -58,15 +58,19 @@ impl Payload {
         names.iter().find_map(|name| self.fields.get(*name)?.as_bool())
     }
 
+    /// The arguments of the tool that is about to run.
+    pub fn tool_input(&self) -> Option<&Value> {
+        self.fields.get("tool_input").or_else(|| self.fields.get("toolInput"))
+    }
+
     /// A text argument of the tool that is about to run.
     pub fn tool_argument(&self, name: &str) -> Option<&str> {
-        self.fields.get("tool_input").or_else(|| self.fields.get("toolInput"))?.get(name)?.as_str()
+        self.tool_input()?.get(name)?.as_str()
     }
 
     /// True if the tool that is about to run has this argument.
     pub fn has_tool_argument(&self, name: &str) -> bool {
-        let input = self.fields.get("tool_input").or_else(|| self.fields.get("toolInput"));
-        input.and_then(|input| input.get(name)).is_some_and(|value| !value.is_null())
+        self.tool_input().and_then(|input| input.get(name)).is_some_and(|value| !value.is_null())
     }
 
     /// The event, as the client names it.

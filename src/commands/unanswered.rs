@@ -121,7 +121,11 @@ fn form(given: &Given) -> String {
     let parts: Vec<String> = parts.map(|(name, value)| format!("{name} {value:.2}")).collect();
     let score =
         if parts.is_empty() { String::new() } else { format!(" score {:.2} = {}", given.score, parts.join(" + ")) };
-    format!("{} {} tokens{score}", given.form.as_str(), given.tokens)
+    let because = match given.because.as_slice() {
+        [] => String::new(),
+        words => format!(" probability {:.2}, because of {}", given.score, words.join(", ")),
+    };
+    format!("{} {} tokens{score}{because}", given.form.as_str(), given.tokens)
 }
 
 /// Shows the origin of a memory, and when and why it was recalled.

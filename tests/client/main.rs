@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, clippy::print_stderr, reason = "tests may")]
 
 #[cfg(unix)]
+mod actions;
 mod approval;
 #[cfg(unix)]
 mod endpoint;

@@ -48,7 +48,8 @@ fn foreign_files_are_refused_and_left_alone() {
 
 #[test]
 fn a_damaged_store_is_set_aside_and_salvaged() {
-    for damage in [0..1, 4096 * 3..4096 * 4, 4096 * 7..4096 * 9] {
+    // No damaged page contains a part of the schema, because no row can be read without the schema.
+    for damage in [0..1, 4096 * 3..4096 * 4, 4096 * 39..4096 * 41] {
         let world = World::new();
         fill(&world, 400);
         assert_eq!(world.run(&["doctor", "--repair"]).code, Some(0));

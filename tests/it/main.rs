@@ -1,6 +1,7 @@
 //! Tests of the real binary, and of the house rules.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests may")]
 
+mod actions;
 mod architecture;
 mod beside;
 mod cli;

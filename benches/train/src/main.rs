@@ -9,11 +9,16 @@
 //!
 //! `tessera-train phrases DIR WORLDS OUT` trains the classifiers of probable secrets on `fixtures/phrases`.
 //!
+//! `tessera-train actions DIR OUT` writes the classifier of memories that bind to a tool call. `tessera-train binding DIR`
+//! prints how well it finds them in projects that the training did not use.
+//!
 //! `tessera-train centre DIR OUT` writes the centres of the encoder's second network.
 
+mod actions;
 mod boost;
 mod categories;
 mod centre;
+mod forest;
 mod pairs;
 mod phrases;
 mod relevance;
@@ -48,11 +53,14 @@ fn main() -> anyhow::Result<()> {
         ["check", dir] => check(dir),
         ["categories", dir, out] => categories::write(dir, Path::new(out)),
         ["filing", dir] => categories::check(dir),
+        ["actions", dir, out] => actions::write(dir, Path::new(out)),
+        ["binding", dir] => actions::check(dir),
         ["pairs", dir] => check_pairs(dir),
         ["centre", dir, out] => centre::write(dir, Path::new(out)),
         ["phrases", dir, worlds, out] => phrases::write(dir, worlds, Path::new(out)),
         _ => bail!(
-            "use `tessera-train updates|relevance|categories|centre DIR OUT`, `tessera-train check|pairs|filing DIR`, or \
+            "use `tessera-train updates|relevance|categories|actions|centre DIR OUT`, \
+            `tessera-train check|pairs|filing|binding DIR`, or \
             `tessera-train phrases DIR WORLDS OUT`"
         ),
     }

@@ -39,7 +39,7 @@ pub struct Event {
 
 impl Event {
     /// Creates the record of a delivery that contains no memories yet.
-    fn delivery(&self, store: &Store, caller: &Caller) -> Result<Delivery, StoreError> {
+    pub(super) fn delivery(&self, store: &Store, caller: &Caller) -> Result<Delivery, StoreError> {
         Ok(Delivery {
             session: caller.session.clone().unwrap_or_default(),
             at: store.now(),
@@ -58,7 +58,7 @@ impl Event {
     }
 
     /// Stores a delivery.
-    fn keep(&self, store: &Store, delivery: Delivery) {
+    pub(super) fn keep(&self, store: &Store, delivery: Delivery) {
         let took_micros = u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX);
         store.keep_delivery(&Delivery { took_micros, ..delivery });
     }
@@ -274,8 +274,14 @@ impl UseCase for SetAside {
     fn run(self, store: &mut Store, caller: &Caller) -> Result<(), StoreError> {
         let mut delivery = self.event.delivery(store, caller)?;
         let saved = store.of_session(&delivery.session, MOST_SAVED)?;
-        let aside =
-            |short_id| Given { short_id, form: GivenAs::Saved, tokens: 0, score: 0.0, parts: ScoreParts::default() };
+        let aside = |short_id| Given {
+            short_id,
+            form: GivenAs::Saved,
+            tokens: 0,
+            score: 0.0,
+            parts: ScoreParts::default(),
+            because: Vec::new(),
+        };
         delivery.given = saved.into_iter().map(aside).collect();
         self.event.keep(store, delivery);
         Ok(())

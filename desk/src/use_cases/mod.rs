@@ -1,5 +1,6 @@
 //! The use cases: all operations of the entry points on a store, each with a typed request and a typed outcome.
 
+mod action;
 mod automatic;
 mod change;
 mod find;
@@ -17,6 +18,7 @@ mod unanswered;
 mod undo;
 mod view;
 
+pub use action::Acting;
 pub use automatic::{Context, Event, Notice, Prompted, Question, SessionNotice, SessionSummary, SetAside};
 pub use change::{Forget, Gone, RemovedSection, Restore, Update, Updated, Which};
 pub use find::{

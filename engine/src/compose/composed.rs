@@ -1,5 +1,7 @@
 //! Composes a memory with all its derived data, for each operation that creates or changes one.
 
+use tessera_actions::Note;
+
 use super::fields::{self, Beside, memory_of};
 use crate::domain::{DomainError, Draft, Memory, MemoryUuid, Metadata, Patch, Share, ShortId, Timestamp};
 use crate::embedding::{Embedding, Vector};
@@ -82,6 +84,13 @@ impl Composed {
         self
     }
 
+    /// The keys under which actions find the memory, in ascending order. They depend only on its text. None for a
+    /// deleted memory.
+    pub fn anchors(&self) -> Vec<i64> {
+        let is_sought = self.memory.deleted.is_none() && !self.memory.is_whole_file();
+        if is_sought { Note::read(&self.memory.content).keys() } else { Vec::new() }
+    }
+
     /// The token counts of its lines.
     pub fn costs(&self) -> &LineCosts {
         &self.costs
@@ -104,8 +113,10 @@ impl Composed {
                 && known.forward == self.forward
                 && known.embedding == self.embedding
         };
+        // Another text may have other anchors although its terms are the same.
+        let has_text = |known: &Known| known.memory.content == self.memory.content && has_terms(known);
         let (has_new_terms, has_new_costs) =
-            known.map_or((true, true), |known| (!has_terms(known), known.costs.as_ref() != Some(&self.costs)));
+            known.map_or((true, true), |known| (!has_text(known), known.costs.as_ref() != Some(&self.costs)));
         (self.has_new_terms, self.has_new_costs) = (has_new_terms, has_new_costs);
         self
     }

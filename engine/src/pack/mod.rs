@@ -4,6 +4,7 @@
 //! next begins with a character that is neither a space nor `/`. So no o200k_base token spans two lines, and counts can
 //! be added exactly.
 
+mod advice;
 mod broad;
 mod json;
 mod line;
@@ -15,6 +16,7 @@ mod select;
 mod text;
 mod weak;
 
+pub use advice::{Advice, advice};
 pub use broad::{BroadRow, Heading};
 pub use json::{JsonFrame, JsonRows};
 pub use line::{LineCosts, attribution};

@@ -82,12 +82,20 @@ pub struct Given {
     /// The parts of the score.
     #[serde(default)]
     pub parts: ScoreParts,
+    /// For an action, the kinds of words that the memory and the action have in common: command, code, option, module,
+    /// path. The words themselves are not stored, because a permanent deletion could not remove them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub because: Vec<String>,
 }
 
 /// The parts of a delivery that each prompt of a session reads. The other parts are not parsed, which takes less time.
 #[derive(Deserialize)]
 struct Received {
     session: String,
+    #[serde(default)]
+    event: String,
+    #[serde(default)]
+    tokens: u32,
     #[serde(default)]
     resets: bool,
     #[serde(default)]
@@ -117,6 +125,11 @@ pub enum GivenAs {
 }
 }
 
+fn in_context(received: &[Received]) -> BTreeSet<ShortId> {
+    let given = received.iter().flat_map(|event| &event.given);
+    given.filter(|given| given.form != GivenAs::Saved).map(|given| given.short_id).collect()
+}
+
 /// Converts the memories of a reply for the record of a delivery.
 pub fn given_by(recall: &Recall) -> Vec<Given> {
     let details = recall.details.iter().map(|detail| {
@@ -130,6 +143,7 @@ pub fn given_by(recall: &Recall) -> Vec<Given> {
         tokens,
         score: ranked.score,
         parts: ranked.parts,
+        because: Vec::new(),
     };
     details.chain(index).map(given).collect()
 }
@@ -213,8 +227,18 @@ impl Store {
     /// Returns an error if the store cannot be read.
     pub fn given_in(&self, session: &str) -> Result<BTreeSet<ShortId>, StoreError> {
         let received = self.received_in(session)?;
-        let given = received.iter().flat_map(|event| &event.given);
-        Ok(given.filter(|given| given.form != GivenAs::Saved).map(|given| given.short_id).collect())
+        Ok(in_context(&received))
+    }
+
+    /// The memories and the tokens that events of one name delivered to a session since its context began.
+    ///
+    /// # Errors
+    /// Returns an error if the store cannot be read.
+    pub fn given_by_event(&self, session: &str, event: &str) -> Result<(BTreeSet<ShortId>, u32), StoreError> {
+        let mut received = self.received_in(session)?;
+        received.retain(|received| received.event == event);
+        let tokens = received.iter().map(|received| received.tokens).sum();
+        Ok((in_context(&received), tokens))
     }
 
     /// The memories that were in a session's context before a compaction, and those that were saved for it, newest
@@ -289,6 +313,7 @@ mod tests {
             tokens: 9,
             score: 0.5,
             parts: ScoreParts::default(),
+            because: Vec::new(),
         });
         Delivery {
             session: session.into(),

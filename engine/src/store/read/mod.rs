@@ -1,5 +1,6 @@
 //! Reading: recall, session summary, lists, counts, export. No write lock is taken here.
 
+pub(crate) mod anchored;
 pub(crate) mod export;
 pub(crate) mod list;
 pub(crate) mod near;

@@ -53,6 +53,8 @@ pub(crate) struct Analysed {
     pub(crate) signature: i64,
     pub(crate) forward: Vec<u8>,
     pub(crate) embedding: Vec<u8>,
+    /// The keys under which actions find the memory, as a JSON array.
+    pub(crate) anchors: String,
 }
 
 impl Analysed {
@@ -63,6 +65,7 @@ impl Analysed {
             signature: composed.signature().cast_signed(),
             forward: composed.forward().to_vec(),
             embedding: composed.embedding().to_vec(),
+            anchors: serde_json::to_string(&composed.anchors()).unwrap_or_default(),
         }
     }
 }
@@ -75,6 +78,7 @@ columns! {
         "signature" => signature,
         "forward" => forward,
         "embedding" => embedding,
+        "anchors" => anchors,
     }
 }
 
@@ -105,7 +109,7 @@ pub(crate) const KNOWN: &str = sql!(MEMORY, ", ", AnalysisColumns::LIST, ", ", C
 /// Reads the columns [`KNOWN`], without links.
 pub(crate) fn read_known(from: &mut Reader<'_, '_>) -> rusqlite::Result<Known> {
     let memory = read_memory(from)?;
-    let Analysed { is_instruction, length, signature, forward, embedding } = AnalysisColumns::read(from)?;
+    let Analysed { is_instruction, length, signature, forward, embedding, anchors: _ } = AnalysisColumns::read(from)?;
     let (signature, costs) = (signature.cast_unsigned(), Some(CostColumns::read(from)?));
     Ok(Known { memory, is_instruction, length, signature, forward, embedding, costs })
 }

@@ -81,13 +81,14 @@ impl Table {
 }
 
 /// All tables. Rows of a file come after its memory, because they contain its revision.
-pub(crate) static TABLES: [Table; 34] = [
+pub(crate) static TABLES: [Table; 35] = [
     table("meta", &["key"], Apart),
     table("memories", &["short_id"], Apart),
     table("outbox", &["n"], Apart)
         .texts(&[text("refused"), text("failing")])
         .erase(&[erase("UPDATE outbox SET refused = NULL, failing = NULL WHERE memory = ?1")]),
     table("counts", &["kind", "value"], Again),
+    table("anchors", &["key", "memory"], Again),
     table("private", &["memory"], Apart),
     table("links", &["source", "type", "target"], Rows)
         .erase(&[erase("DELETE FROM links WHERE source = ?1 OR target = ?1")]),

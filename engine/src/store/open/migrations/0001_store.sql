@@ -58,7 +58,8 @@ CREATE TABLE memories (
     json_index_tokens  INTEGER NOT NULL,
     forward            BLOB NOT NULL,     -- forward blob; empty for a deleted row
     passages           BLOB NOT NULL,     -- (bytes, tokens) pairs, little-endian u32
-    embedding            BLOB NOT NULL DEFAULT x''  -- vectors; empty if they are not computed yet, and for a deleted row
+    embedding            BLOB NOT NULL DEFAULT x'', -- vectors; empty if they are not computed yet, and for a deleted row
+    anchors            TEXT NOT NULL DEFAULT '[]'   -- a JSON array: the keys under which actions find the memory
 ) STRICT;
 
 CREATE UNIQUE INDEX memories_rev ON memories (rev);
@@ -85,6 +86,26 @@ CREATE INDEX memories_expires ON memories (expires) WHERE expires IS NOT NULL AN
 -- For lists: newest first, with the columns that their filters use most.
 CREATE INDEX memories_listed ON memories (created, short_id, expires, category, type, scope, trust, shared_by)
     WHERE deleted IS NULL AND purged = 0 AND is_file = 0;
+
+-- The keys under which actions find memories. Triggers maintain the table, whichever program writes.
+CREATE TABLE anchors (
+    key    INTEGER NOT NULL,
+    memory INTEGER NOT NULL,            -- the short ID
+    PRIMARY KEY (key, memory)
+) STRICT, WITHOUT ROWID;
+CREATE TRIGGER memories_anchored AFTER INSERT ON memories WHEN NEW.anchors <> '[]'
+BEGIN
+    INSERT OR IGNORE INTO anchors SELECT json_each.value, NEW.short_id FROM json_each(NEW.anchors);
+END;
+CREATE TRIGGER memories_anchored_again AFTER UPDATE OF anchors ON memories WHEN OLD.anchors <> NEW.anchors
+BEGIN
+    DELETE FROM anchors WHERE memory = OLD.short_id AND key IN (SELECT value FROM json_each(OLD.anchors));
+    INSERT OR IGNORE INTO anchors SELECT json_each.value, NEW.short_id FROM json_each(NEW.anchors);
+END;
+CREATE TRIGGER memories_unanchored AFTER DELETE ON memories WHEN OLD.anchors <> '[]'
+BEGIN
+    DELETE FROM anchors WHERE memory = OLD.short_id AND key IN (SELECT value FROM json_each(OLD.anchors));
+END;
 
 -- How many memories have a value, so that nobody reads all of them to count. Triggers maintain it, whichever program
 -- writes. The view `counted` says what is counted.

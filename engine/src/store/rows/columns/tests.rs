@@ -94,9 +94,10 @@ prop_compose! {
 prop_compose! {
     fn analyses()(
         is_instruction in any::<bool>(), length in any::<u16>(), signature in any::<i64>(), forward in vec(any::<u8>(), 0..20),
-        embedding in vec(any::<u8>(), 0..20),
+        embedding in vec(any::<u8>(), 0..20), keys in vec(any::<i64>(), 0..4),
     ) -> Analysed {
-        Analysed { is_instruction, length, signature, forward, embedding }
+        let anchors = serde_json::to_string(&keys).unwrap();
+        Analysed { is_instruction, length, signature, forward, embedding, anchors }
     }
 }
 
