@@ -2,13 +2,13 @@
 
 use std::time::Instant;
 
+use tessera_desk::chain;
 use tessera_desk::use_cases::{Prompted, Question};
-use tessera_desk::{Desk, chain};
 use tessera_engine::domain::TokenBudget;
-use tessera_engine::store::Usage;
 
 use crate::prompt::error_query;
-use crate::reply::{HookError, Reply, caller, claim, event};
+use crate::recall::recalled;
+use crate::reply::{HookError, Reply, claim, event};
 use crate::surroundings::Surroundings;
 use crate::wire::Payload;
 
@@ -26,12 +26,7 @@ pub(crate) fn on_failure(payload: &Payload, surroundings: &Surroundings) -> Resu
     let error = payload.text(&["error"]).unwrap_or_default();
     let (Some(query), Ok(budget)) = (error_query(&error), TokenBudget::try_from(MOST_TOKENS)) else { return Ok(None) };
     chain::make_ready(&surroundings.home);
-    let prompted = Prompted {
-        event: event(EVENT, started, &claim(payload, surroundings)),
-        question: Question::Of { query, expanded: None },
-        budget,
-    };
-    let (mut store, caller) = (surroundings.open(Usage::ReadOnce)?, caller(payload, surroundings));
-    let given = Desk::new(&mut store, &caller).perform(prompted)?;
-    Ok(given.map(|given| Reply::context(EVENT, &given.body)))
+    let event = event(EVENT, started, &claim(payload, surroundings));
+    let question = Question::Of { query, expanded: None };
+    recalled(Prompted { event, question, budget }, payload, surroundings)
 }

@@ -29,19 +29,28 @@ pub(crate) fn on_prompt(payload: &Payload, surroundings: &Surroundings) -> Resul
         Reading::Skip(reason) => Question::None(reason.to_owned()),
         Reading::Ask { query, expanded } => Question::Of { query, expanded },
     };
-    let ahead = match &question {
+    let event = event(EVENT, started, &claim(payload, surroundings));
+    recalled(Prompted { event, question, budget: surroundings.settings.recall_tokens }, payload, surroundings)
+}
+
+/// Recalls memories for a question of a session. The embedding of the question is computed while the store is opened.
+pub(crate) fn recalled(
+    prompted: Prompted,
+    payload: &Payload,
+    surroundings: &Surroundings,
+) -> Result<Option<Reply>, HookError> {
+    let ahead = match &prompted.question {
         Question::Of { query, .. } if surroundings.settings.embedding => {
             let request = RecallRequest { purpose: Purpose::Unasked, ..RecallRequest::new(query.clone()) };
             Ahead::question(&request, surroundings.clock.now())
         }
         _ => None,
     };
-    let event = event(EVENT, started, &claim(payload, surroundings));
-    let prompted = Prompted { event, question, budget: surroundings.settings.recall_tokens };
+    let event = prompted.event.name;
     let (mut store, caller) = (surroundings.open(Usage::ReadOnce)?, caller(payload, surroundings));
     store.expect(ahead);
     let given = Desk::new(&mut store, &caller).perform(prompted)?;
-    Ok(given.map(|given| Reply::context(EVENT, &given.body)))
+    Ok(given.map(|given| Reply::context(event, &given.body)))
 }
 
 /// True if the person has already seen this notice.

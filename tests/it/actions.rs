@@ -188,7 +188,7 @@ fn events_are_handled_set_up_and_in_the_plugin_alike() {
     for (name, matcher, timeout) in tessera_setup::EVENTS {
         let group = &plugin[name][0];
         assert_eq!(group["hooks"][0]["timeout"], timeout, "{name}");
-        // A plugin's server has a name of its own. Whoever comes from the older system has its names in settings of theirs.
+        // The server of the plugin has another name. The settings of former users of the older system contain its names.
         let ours = |matcher: &str| -> Vec<bool> {
             let pattern = regex_lite::Regex::new(&format!("^(?:{matcher})$")).unwrap();
             SERVERS.iter().map(|server| pattern.is_match(&format!("{server}memory_recall"))).collect()

@@ -45,33 +45,31 @@ impl UseCase for Acting {
         }
         // A rule that the session knows from its beginning is repeated at the action that breaks it, once.
         let (given, used) = store.given_by_event(&delivery.session, self.event.name)?;
-        let candidate = |bound: &Bound| candidates.get(bound.at);
-        let new: Vec<(ShortId, &str)> = found
+        let new: Vec<(&Bound, &Candidate)> = found
             .iter()
-            .filter_map(candidate)
-            .filter(|candidate| !given.contains(&candidate.short_id))
-            .map(|candidate| (candidate.short_id, candidate.text.as_str()))
+            .filter_map(|bound| Some((bound, candidates.get(bound.at)?)))
+            .filter(|(_, candidate)| !given.contains(&candidate.short_id))
             .collect();
+        let texts: Vec<(ShortId, &str)> =
+            new.iter().map(|(_, candidate)| (candidate.short_id, candidate.text.as_str())).collect();
         let left = self.session_budget.get().saturating_sub(used).min(self.budget.get());
         let Ok(budget) = TokenBudget::try_from(left) else { return Ok(None) };
-        let Some(advice) = advice(&new, MOST_FOR_ACTION, caller.profile.to_o200k(budget), &O200k) else {
+        let Some(advice) = advice(&texts, MOST_FOR_ACTION, caller.profile.to_o200k(budget), &O200k) else {
             return Ok(None);
         };
         delivery.searched = u32::try_from(candidates.len()).unwrap_or(u32::MAX);
         delivery.tokens = caller.profile.of_o200k(advice.tokens);
         delivery.characters = u32::try_from(advice.body.encode_utf16().count()).unwrap_or(u32::MAX);
-        delivery.given = advice.lines.iter().map(|line| given_as(*line, &found, &candidates)).collect();
+        delivery.given = advice.lines.iter().filter_map(|line| given_as(*line, &new)).collect();
         self.event.keep(store, delivery);
         Ok(Some(advice))
     }
 }
 
 /// The record of a delivered memory. Its score is the probability that it binds to the action.
-fn given_as((short_id, tokens, is_complete): (ShortId, u32, bool), found: &[Bound], candidates: &[Candidate]) -> Given {
-    let is_it = |bound: &&Bound| candidates.get(bound.at).is_some_and(|candidate| candidate.short_id == short_id);
-    let bound = found.iter().find(is_it);
-    let because = bound.map(|bound| bound.because.clone()).unwrap_or_default();
+fn given_as((short_id, tokens, is_complete): (ShortId, u32, bool), new: &[(&Bound, &Candidate)]) -> Option<Given> {
+    let (bound, _) = new.iter().find(|(_, candidate)| candidate.short_id == short_id)?;
     let form = if is_complete { GivenAs::Detail } else { GivenAs::Excerpt };
-    let score = bound.map_or(0.0, |bound| bound.probability);
-    Given { short_id, form, tokens, score, parts: ScoreParts::default(), because }
+    let (score, because) = (bound.probability, bound.because.clone());
+    Some(Given { short_id, form, tokens, score, parts: ScoreParts::default(), because })
 }

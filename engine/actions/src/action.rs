@@ -7,7 +7,8 @@ use serde_json::Value;
 use crate::note::is_common_word;
 use crate::runs;
 use crate::stance::is_empty_word;
-use crate::{comments, imports, path, words};
+use crate::words::texts;
+use crate::{comments, imports, path};
 
 /// Maximum bytes of a text before and after a change that are compared.
 const MOST_BYTES: usize = 96 * 1024;
@@ -19,6 +20,8 @@ const MOST_WORDS: usize = 20_000;
 pub struct Action {
     /// The files that it writes, relative to the repository.
     pub(crate) writes: Vec<String>,
+    /// The words of these paths.
+    pub(crate) path_words: BTreeSet<String>,
     /// Further files that its commands name.
     pub(crate) names: Vec<String>,
     /// The directories in which its commands run, relative to the repository.
@@ -145,8 +148,8 @@ impl Action {
             "Bash" | "PowerShell" | "Shell" => action.command(text("command")?, root, &directory),
             "Edit" | "Write" | "MultiEdit" | "NotebookEdit" | "Update" => {
                 let file = place(text("file_path").or_else(|| text("notebook_path"))?);
-                let edits = input.get("edits").and_then(Value::as_array).cloned().unwrap_or_default();
-                for edit in std::iter::once(input).chain(&edits) {
+                let edits = input.get("edits").and_then(Value::as_array).into_iter().flatten();
+                for edit in std::iter::once(input).chain(edits) {
                     let part = |name: &str| edit.get(name).and_then(Value::as_str).unwrap_or_default();
                     let added = [part("content"), part("new_string"), part("new_source")].concat();
                     action.edit(&file, part("old_string"), &added);
@@ -167,6 +170,7 @@ impl Action {
         ] {
             part.seal();
         }
+        action.path_words = action.writes.iter().flat_map(|file| texts(file)).collect();
         Some(action)
     }
 
@@ -178,18 +182,21 @@ impl Action {
     fn edit(&mut self, file: &str, old: &str, new: &str) {
         let head = |text: &'_ str| text.floor_char_boundary(MOST_BYTES);
         let (old, new) = (old.get(..head(old)).unwrap_or_default(), new.get(..head(new)).unwrap_or_default());
-        let (old_code, old_comments) = comments::split(file, old);
-        let (new_code, new_comments) = comments::split(file, new);
-        self.code.add(&texts(&new_code), LONGEST, 1);
-        self.code.add(&texts(&old_code), LONGEST, -1);
-        self.removed.add(&texts(&old_code), SHORT, 1);
-        self.removed.add(&texts(&new_code), SHORT, -1);
-        self.mentions.add(&texts(&new_comments), SHORT, 1);
-        self.mentions.add(&texts(&old_comments), SHORT, -1);
-        self.touched.add(&texts(&old_code), SHORT, 1);
-        self.touched.add(&texts(&new_code), SHORT, 1);
-        self.imports.add(&texts(&imports::of_code(file, &new_code)), SHORT, 1);
-        self.imports.add(&texts(&imports::of_code(file, &old_code)), SHORT, -1);
+        for (text, weight) in [(new, 1), (old, -1)] {
+            let code = self.text(file, text, weight);
+            self.removed.add(&code, SHORT, -weight);
+        }
+    }
+
+    /// Adds a text in a file, or removes it if the weight is negative. Returns the words of its code.
+    fn text(&mut self, file: &str, text: &str, weight: i32) -> Vec<String> {
+        let (code, comments) = comments::split(file, text);
+        self.imports.add(&texts(&imports::of_code(file, &code)), SHORT, weight);
+        self.mentions.add(&texts(&comments), SHORT, weight);
+        let code = texts(&code);
+        self.code.add(&code, LONGEST, weight);
+        self.touched.add(&code, SHORT, 1);
+        code
     }
 
     fn command(&mut self, command: &str, root: &str, directory: &str) {
@@ -214,11 +221,7 @@ impl Action {
         }
         let file = found.writes.first().map_or("", String::as_str);
         for text in &found.texts {
-            let (code, comments) = comments::split(file, text);
-            self.code.add(&texts(&code), LONGEST, 1);
-            self.mentions.add(&texts(&comments), SHORT, 1);
-            self.touched.add(&texts(&code), SHORT, 1);
-            self.imports.add(&texts(&imports::of_code(file, &code)), SHORT, 1);
+            self.text(file, text, 1);
         }
         for text in &found.mentions {
             self.mentions.add(&texts(text), SHORT, 1);
@@ -226,8 +229,4 @@ impl Action {
         self.directories = found.directories;
         (self.writes, self.names) = (found.writes, found.names);
     }
-}
-
-fn texts(text: &str) -> Vec<String> {
-    words::split(text).into_iter().map(|word| word.text).collect()
 }

@@ -6,7 +6,6 @@ use crate::action::{Action, Fresh, LONGEST};
 use crate::note::{Kind, Note, Place, Term};
 use crate::path::{self, Precision};
 use crate::stance::{Stance, ends_command, is_empty_word};
-use crate::words;
 
 /// The largest count that a feature states.
 const MOST: usize = 4;
@@ -38,11 +37,11 @@ pub fn compare(action: &Action, note: &Note) -> Option<Match> {
     seen.sequences(&mut row);
     seen.runs(&mut row);
     seen.phrases(&mut row);
-    let places = seen.places(&mut row);
+    seen.places(&mut row);
     seen.note(&mut row);
-    let because = seen.because(!places.is_empty());
-    let mut found = seen.found;
-    found.extend(places);
+    let because = seen.because();
+    let written = seen.places.iter().filter(|met| met.is_written()).map(|met| met.place.pattern.clone());
+    let found = seen.found.into_iter().chain(written).collect();
     Some(Match { features: row.0, found, because })
 }
 
@@ -127,6 +126,11 @@ impl<'a> Unit<'a> {
         self.is_in(Part::Code) || self.is_in(Part::Commands)
     }
 
+    /// True for a name of code or an option.
+    fn is_name(&self) -> bool {
+        matches!(self.kind, Kind::Code | Kind::Flag)
+    }
+
     fn is_in(&self, part: Part) -> bool {
         self.parts.contains(&part)
     }
@@ -151,21 +155,44 @@ struct Seen<'a> {
     action: &'a Action,
     note: &'a Note,
     units: Vec<Unit<'a>>,
-    in_path: BTreeSet<String>,
+    places: Vec<Met<'a>>,
     found: BTreeSet<String>,
+}
+
+/// A path of the note with the precision of its best match.
+struct Met<'a> {
+    place: &'a Place,
+    /// Among the written files.
+    written: Precision,
+    /// Among the further files that commands name.
+    named: Precision,
+}
+
+impl Met<'_> {
+    fn is_written(&self) -> bool {
+        self.written != Precision::None
+    }
 }
 
 impl<'a> Seen<'a> {
     fn of(action: &'a Action, note: &'a Note) -> Self {
         let units: Vec<Unit<'_>> =
             groups(&note.terms).into_iter().filter_map(|terms| Unit::of(terms, action)).collect();
-        let in_path = action.writes.iter().flat_map(|file| words::split(file)).map(|word| word.text).collect();
+        let best = |pattern: &str, files: &[String]| {
+            files.iter().map(|file| path::precision(pattern, file)).max().unwrap_or_default()
+        };
+        let met = |place: &'a Place| Met {
+            place,
+            written: best(&place.pattern, &action.writes),
+            named: best(&place.pattern, &action.names),
+        };
+        let places = note.places.iter().map(met).collect();
         let found =
             units.iter().filter(|unit| unit.is_present() && unit.kind != Kind::Common).map(Unit::name).collect();
-        Self { action, note, units, in_path, found }
+        Self { action, note, units, places, found }
     }
 
-    fn because(&self, has_place: bool) -> BTreeSet<&'static str> {
+    fn because(&self) -> BTreeSet<&'static str> {
         let units = self.units.iter().filter(|unit| unit.is_present());
         let kinds = units.map(|unit| match unit.kind {
             _ if unit.is_in(Part::Imports) => "module",
@@ -173,17 +200,13 @@ impl<'a> Seen<'a> {
             _ if unit.is_in(Part::Commands) => "command",
             _ => "code",
         });
-        kinds.chain(has_place.then_some("path")).collect()
+        let path = self.places.iter().any(Met::is_written).then_some("path");
+        kinds.chain(path).collect()
     }
 
     fn is_nothing(&self) -> bool {
-        let files = || self.action.writes.iter().chain(&self.action.names);
-        !self.units.iter().any(Unit::is_present)
-            && !self
-                .note
-                .places
-                .iter()
-                .any(|place| files().any(|file| path::precision(&place.pattern, file) != Precision::None))
+        let is_met = |met: &Met<'_>| met.is_written() || met.named != Precision::None;
+        !self.units.iter().any(Unit::is_present) && !self.places.iter().any(is_met)
     }
 
     /// How many words of each kind and stance the action contains.
@@ -218,11 +241,8 @@ impl<'a> Seen<'a> {
     /// What the note is about, and what it recommends.
     fn subject(&self, row: &mut Row) {
         let named = |stance: Stance| {
-            let named: Vec<&Unit<'_>> = self
-                .units
-                .iter()
-                .filter(|unit| unit.stance == stance && matches!(unit.kind, Kind::Code | Kind::Flag))
-                .collect();
+            let named: Vec<&Unit<'_>> =
+                self.units.iter().filter(|unit| unit.stance == stance && unit.is_name()).collect();
             let fresh = named.iter().filter(|unit| unit.is_present()).count();
             match (named.len(), fresh) {
                 (0, _) => 0,
@@ -237,31 +257,27 @@ impl<'a> Seen<'a> {
         // A note is about what it warns about, otherwise about what it names.
         row.push(if against > 0 { against } else { 10 + open });
         row.push(recommended);
-        let first = self
-            .units
-            .iter()
-            .find(|unit| unit.stance == Stance::Against && matches!(unit.kind, Kind::Code | Kind::Flag));
-        row.push(first.map_or(0, |unit| {
-            if unit.is_present() {
-                3
-            } else if unit.is_in(Part::Touched) {
-                2
-            } else {
-                1
-            }
-        }));
+        let first = self.units.iter().find(|unit| unit.stance == Stance::Against && unit.is_name());
+        row.push(match first {
+            None => 0,
+            Some(unit) if unit.is_present() => 3,
+            Some(unit) if unit.is_in(Part::Touched) => 2,
+            Some(_) => 1,
+        });
     }
 
     /// The share of the note's words that the action contains.
     fn shares(&self, row: &mut Row) {
         let telling = || self.units.iter().filter(|unit| unit.kind != Kind::Common);
         row.count(telling().filter(|unit| !unit.is_present() && unit.is_in(Part::Mentions)).count());
-        row.count(telling().filter(|unit| unit.terms.iter().any(|term| self.in_path.contains(&term.word))).count());
+        row.count(
+            telling().filter(|unit| unit.terms.iter().any(|term| self.action.path_words.contains(&term.word))).count(),
+        );
         let share =
             |units: Vec<&Unit<'_>>| units.iter().filter(|unit| unit.is_present()).count() * 100 / units.len().max(1);
         row.push(share(telling().collect()));
         row.push(share(telling().filter(|unit| unit.stance == Stance::Against).collect()));
-        row.push(share(telling().filter(|unit| matches!(unit.kind, Kind::Code | Kind::Flag)).collect()));
+        row.push(share(telling().filter(|unit| unit.is_name()).collect()));
     }
 
     /// The longest and the most telling sequences of the note's words that the action contains.
@@ -355,69 +371,58 @@ impl<'a> Seen<'a> {
         complete.iter().chain(&partial).for_each(|length| row.push(*length));
     }
 
-    fn places(&self, row: &mut Row) -> Vec<String> {
-        let best = |pattern: &str, files: &[String]| {
-            files.iter().map(|file| path::precision(pattern, file)).max().unwrap_or_default()
-        };
-        let rated: Vec<_> =
-            self.note.places.iter().map(|place| (place, best(&place.pattern, &self.action.writes))).collect();
+    /// How precisely the paths of the note match the files and directories of the action.
+    fn places(&self, row: &mut Row) {
         for stance in STANCES {
-            let same = rated.iter().filter(|(place, _)| place.stance == stance);
-            row.push(same.map(|(_, precision)| *precision as usize).max().unwrap_or(0));
+            let same = self.places.iter().filter(|met| met.place.stance == stance);
+            row.push(same.map(|met| met.written as usize).max().unwrap_or(0));
         }
-        let named = self.note.places.iter().map(|place| best(&place.pattern, &self.action.names) as usize);
-        row.push(named.max().unwrap_or(0));
+        row.push(self.places.iter().map(|met| met.named as usize).max().unwrap_or(0));
         // The directory of the commands: 0 for the root of the repository, 1 for a directory that the note does not name,
         // otherwise 1 plus the precision of the note's path.
         let directories = self.action.directories.iter().filter(|directory| !directory.is_empty());
         let inside = |directory: &String| {
-            self.note.places.iter().map(|place| path::precision(&place.pattern, directory) as usize).max().unwrap_or(0)
+            self.places.iter().map(|met| path::precision(&met.place.pattern, directory) as usize).max().unwrap_or(0)
         };
         row.push(directories.map(|directory| 1 + inside(directory)).max().unwrap_or(0));
-        let is_address = |place: &&Place| path::is_address(&place.pattern);
-        let addresses = self.note.places.iter().filter(is_address).count();
-        let met = self
-            .note
-            .places
-            .iter()
-            .filter(is_address)
-            .filter(|place| best(&place.pattern, &self.action.names) != Precision::None)
-            .count();
-        let has_address = self.action.names.iter().any(|name| path::is_address(name));
-        row.push(match (addresses, met) {
-            (0, _) => 0,
-            (_, 0) => 1 + usize::from(!has_address),
-            _ => 3,
-        });
-        let matched =
-            rated.iter().max_by_key(|(_, precision)| *precision).filter(|(_, precision)| *precision != Precision::None);
-        row.push(matched.map_or(0, |(_, precision)| *precision as usize));
-        row.push(matched.map_or(10, |(place, _)| place.tenth));
-        row.push(matched.map_or(0, |(place, _)| 1 + usize::from(place.is_located)));
-        row.count(rated.iter().filter(|(_, precision)| *precision == Precision::None).count());
-        row.count(rated.iter().filter(|(place, precision)| place.is_located && *precision == Precision::None).count());
-        row.push(rated.first().map_or(0, |(_, precision)| 1 + *precision as usize));
-        // Where the note applies: nowhere special, elsewhere, or here.
-        let scopes: Vec<_> = rated
-            .iter()
-            .filter(|(place, _)| match place.stance {
-                Stance::Against => true,
-                Stance::Open => place.is_located || place.tenth == 0,
-                Stance::For => place.is_located,
-            })
-            .collect();
-        let here = scopes.iter().map(|(_, precision)| *precision as usize).max().unwrap_or(0);
-        let is_known = !self.action.writes.is_empty() || !self.action.names.is_empty();
-        row.push(match (scopes.is_empty(), here) {
-            (true, _) => 0,
-            (false, 0) => 1 + usize::from(!is_known),
-            (false, here) => 2 + here,
-        });
-        rated
-            .iter()
-            .filter(|(_, precision)| *precision != Precision::None)
-            .map(|(place, _)| place.pattern.clone())
-            .collect()
+        row.push(self.addresses());
+        let matched = self.places.iter().filter(|met| met.is_written()).max_by_key(|met| met.written);
+        row.push(matched.map_or(0, |met| met.written as usize));
+        row.push(matched.map_or(10, |met| met.place.tenth));
+        row.push(matched.map_or(0, |met| 1 + usize::from(met.place.is_located)));
+        row.count(self.places.iter().filter(|met| !met.is_written()).count());
+        row.count(self.places.iter().filter(|met| met.place.is_located && !met.is_written()).count());
+        row.push(self.places.first().map_or(0, |met| 1 + met.written as usize));
+        row.push(self.scope());
+    }
+
+    /// 0 if the note names no address, 1 if the action uses other addresses, 2 if it uses none, 3 if it uses one of the
+    /// note's.
+    fn addresses(&self) -> usize {
+        let mut addresses = self.places.iter().filter(|met| path::is_address(&met.place.pattern)).peekable();
+        if addresses.peek().is_none() {
+            0
+        } else if addresses.any(|met| met.named != Precision::None) {
+            3
+        } else {
+            1 + usize::from(!self.action.names.iter().any(|name| path::is_address(name)))
+        }
+    }
+
+    /// 0 if the note applies everywhere, 1 if it applies elsewhere, 2 if the files of the action are not known, otherwise
+    /// 2 plus the precision of the path where it applies.
+    fn scope(&self) -> usize {
+        let limits = |place: &Place| match place.stance {
+            Stance::Against => true,
+            Stance::Open => place.is_located || place.tenth == 0,
+            Stance::For => place.is_located,
+        };
+        let here = self.places.iter().filter(|met| limits(met.place)).map(|met| met.written as usize).max();
+        match here {
+            None => 0,
+            Some(0) => 1 + usize::from(self.action.writes.is_empty() && self.action.names.is_empty()),
+            Some(here) => 2 + here,
+        }
     }
 
     fn note(&self, row: &mut Row) {

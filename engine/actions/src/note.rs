@@ -3,7 +3,7 @@
 use tessera_tables::{section, words as list};
 
 use crate::path;
-use crate::stance::{Sentences, Stance, cue_counts, is_in, is_stop_word};
+use crate::stance::{Sentences, Stance, is_in, is_stop_word};
 use crate::words::{self, Word};
 
 const CUES: &str = include_str!("cues.txt");
@@ -17,7 +17,7 @@ const LONGEST: usize = 1_200;
 /// The kind of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A name of code: with an underscore, an inner capital, punctuation inside, or in backticks; an option.
+    /// A name of code: with an underscore, an inner capital or punctuation inside, or in backticks.
     Code,
     /// Another word.
     Plain,
@@ -80,7 +80,7 @@ impl Note {
             tokens(&text).into_iter().filter_map(|(at, raw)| place(&text, &sentences, at, raw)).collect();
         let term = |(at, word): (usize, &Word)| term(&text, &sentences, &places, word, found.get(at + 1));
         let terms = found.iter().enumerate().map(term).collect();
-        Self { terms, cues: cue_counts(&lower, &found), length: found.len(), places }
+        Self { terms, cues: sentences.cue_counts, length: found.len(), places }
     }
 }
 

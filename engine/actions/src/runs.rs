@@ -5,7 +5,7 @@ use tessera_tables::{pairs, section, words as list};
 use crate::action::LONGEST;
 use crate::path;
 use crate::shell::{self, Simple};
-use crate::words;
+use crate::words::texts;
 
 const COMMANDS: &str = include_str!("commands.txt");
 const WRAPPERS: &[&str] = list!(section(COMMANDS, "wrappers"));
@@ -37,7 +37,6 @@ pub(crate) struct Run {
 impl Run {
     /// The words of the run in several orders, so that options between two words do not separate them.
     pub(crate) fn lines(&self) -> Vec<Vec<String>> {
-        let texts = |text: &str| words::split(text).into_iter().map(|word| word.text).collect::<Vec<_>>();
         let program = texts(&self.program);
         let arguments = self.arguments.get(..self.arguments.len().min(MOST_ARGUMENTS)).unwrap_or_default();
         let (options, plain): (Vec<&String>, Vec<&String>) = arguments.iter().partition(|word| word.starts_with('-'));

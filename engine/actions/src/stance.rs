@@ -111,20 +111,14 @@ fn is_whole(lower: &str, start: usize, end: usize) -> bool {
     !(words::is_letter(before) || "-/.`".contains(before) || words::is_letter(after) || "-/".contains(after))
 }
 
-/// How many different cues of each list a text has: against, for, files, when, later.
-pub(crate) fn cue_counts(lower: &str, found: &[Word]) -> [usize; 5] {
-    LISTS.map(|list| {
-        let places = list.places(lower, found);
-        places.iter().filter_map(|(start, end)| lower.get(*start..*end)).collect::<BTreeSet<&str>>().len()
-    })
-}
-
 /// A text with its clauses and cues.
 pub(crate) struct Sentences<'t> {
     text: &'t str,
     /// The end of each clause.
     clauses: Vec<usize>,
     cues: Vec<Cue>,
+    /// The number of different cues of each list: against, for, files, when, later.
+    pub(crate) cue_counts: [usize; 5],
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -147,7 +141,14 @@ enum Sense {
 impl<'t> Sentences<'t> {
     /// `lower` is the text in lowercase, with the same length; `found` are its words.
     pub(crate) fn of(text: &'t str, lower: &str, found: &[Word]) -> Self {
-        Self { text, clauses: clauses(text), cues: cues(lower, found) }
+        let places = LISTS.map(|list| list.places(lower, found));
+        let different = |places: &Vec<(usize, usize)>| {
+            places.iter().filter_map(|(start, end)| lower.get(*start..*end)).collect::<BTreeSet<&str>>().len()
+        };
+        let cue_counts = places.each_ref().map(different);
+        let [against, recommended, ..] = places;
+        let cues = cues(lower, [(against, Stance::Against), (recommended, Stance::For)]);
+        Self { text, clauses: clauses(text), cues, cue_counts }
     }
 
     /// The stance towards a place of the text: that of the nearest cue before it in its clause, otherwise that of the
@@ -227,8 +228,8 @@ fn clauses(text: &str) -> Vec<usize> {
     found
 }
 
-/// The cues of a text, in their order.
-fn cues(lower: &str, words: &[Word]) -> Vec<Cue> {
+/// The cues at places of a text, in their order.
+fn cues(lower: &str, places: [(Vec<(usize, usize)>, Stance); 2]) -> Vec<Cue> {
     let sense = |cue: &str| match cue {
         _ if WITHOUT.contains(&cue) => Sense::Without,
         _ if CONTRAST.contains(&cue) => Sense::Contrast,
@@ -236,12 +237,12 @@ fn cues(lower: &str, words: &[Word]) -> Vec<Cue> {
         _ => Sense::Plain,
     };
     let mut found = Vec::new();
-    for (list, stance) in [(AGAINST, Stance::Against), (FOR, Stance::For)] {
+    for (places, stance) in places {
         let cue = |(start, end): (usize, usize)| {
             let sense = sense(lower.get(start..end).unwrap_or_default());
             Cue { start, end, stance, sense }
         };
-        found.extend(list.places(lower, words).into_iter().map(cue));
+        found.extend(places.into_iter().map(cue));
     }
     found.sort_by_key(|cue| (cue.start, Reverse(cue.end), cue.stance as u8));
     found

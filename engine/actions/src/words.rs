@@ -28,8 +28,7 @@ pub(crate) fn split(text: &str) -> Vec<Word> {
                 && start.is_none()
                 && !is_letter(before)
                 && before != '-'
-                && (next == '-' || next.is_ascii_alphabetic())
-            || c == '-' && before == '-' && start.is_some() && is_letter(next);
+                && (next == '-' || next.is_ascii_alphabetic());
         match (belongs, start) {
             (true, None) => start = Some(at),
             (false, Some(from)) => {
@@ -44,6 +43,11 @@ pub(crate) fn split(text: &str) -> Vec<Word> {
         push(&mut found, text, from, text.len());
     }
     found
+}
+
+/// The words of a text without their places.
+pub(crate) fn texts(text: &str) -> Vec<String> {
+    split(text).into_iter().map(|word| word.text).collect()
 }
 
 fn push(found: &mut Vec<Word>, text: &str, start: usize, end: usize) {
@@ -77,9 +81,8 @@ mod tests {
 
     #[test]
     fn words_keep_hyphens_and_options() {
-        let words = |text| split(text).into_iter().map(|word| word.text).collect::<Vec<_>>();
         assert_eq!(
-            words("plain `cargo update -p x` → --no-verify, target-cpu=native a->b -1 不要用pip装"),
+            texts("plain `cargo update -p x` → --no-verify, target-cpu=native a->b -1 不要用pip装"),
             ["plain", "cargo", "update", "-p", "x", "--no-verify", "target-cpu", "native", "a", "b", "1", "pip"]
         );
     }

@@ -87,10 +87,12 @@ pub(crate) fn write_row(change: &Change<'_>, composed: &Composed, written: Writt
         (Written::Again, true, false) => &UPDATE_ANALYSIS,
         (Written::Again, false, false) => &UPDATE_FIELDS,
     };
-    let (memory, analysed) = (composed.memory(), Analysed::of(composed));
+    let memory = composed.memory();
+    let analysed;
     let mut values = vec![memory.short_id.to_cell()?];
     Fields::write(memory, &mut values)?;
     if written == Written::New || composed.has_new_terms() || composed.has_new_costs() {
+        analysed = Analysed::of(composed);
         AnalysisColumns::write(&analysed, &mut values)?;
     }
     if written == Written::New || composed.has_new_costs() {
