@@ -30,6 +30,7 @@ pub mod text;
 pub mod embedding;
 pub mod enrich;
 pub mod index;
+pub mod learning;
 pub mod pack;
 pub mod recall;
 pub mod relation;

@@ -35,8 +35,11 @@ static NAMES_TEXT: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Phrases that address the agent, with or without a colon: `remember this: …`.
-static ADDRESSED: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?i)^\W*(?:please\s+)?(?:remember|note|keep in mind|my \w+|our \w+)[^:]{0,20}:"));
+static ADDRESSED: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r"(?i)^\W*(?:please\s+)?(?:(?:remember|note|keep in mind|my \w+|our \w+)[^:]{0,20}|(?:for|in|on) (?:this|the|all|every) \w+|whenever you [^:]{0,40}|(?:für|in) (?:dieses|diesem|diese|dieser) \w+|(?:pour|dans) (?:ce|cette) \w+ ?|(?:para|en) (?:este|esta) \w+|(?:para este|neste|nesta) \w+):",
+    )
+});
 
 /// Signs that another person wrote the whole prompt: how it ends, a line about the sender's phone, or a web page's line
 /// about a comment.

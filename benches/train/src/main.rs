@@ -12,6 +12,9 @@
 //! `tessera-train actions DIR OUT` writes the classifier of memories that bind to a tool call. `tessera-train binding DIR`
 //! prints how well it finds them in projects that the training did not use.
 //!
+//! `tessera-train turns DIR OUT` writes the classifier of messages that teach something. `tessera-train learning DIR` leaves
+//! each author out once and prints how many of these messages it finds.
+//!
 //! `tessera-train centre DIR OUT` writes the centres of the encoder's second network.
 
 mod actions;
@@ -23,6 +26,7 @@ mod pairs;
 mod phrases;
 mod relevance;
 mod report;
+mod turns;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -55,12 +59,14 @@ fn main() -> anyhow::Result<()> {
         ["filing", dir] => categories::check(dir),
         ["actions", dir, out] => actions::write(dir, Path::new(out)),
         ["binding", dir] => actions::check(dir),
+        ["turns", dir, out] => turns::write(dir, Path::new(out)),
+        ["learning", dir] => turns::check(dir),
         ["pairs", dir] => check_pairs(dir),
         ["centre", dir, out] => centre::write(dir, Path::new(out)),
         ["phrases", dir, worlds, out] => phrases::write(dir, worlds, Path::new(out)),
         _ => bail!(
-            "use `tessera-train updates|relevance|categories|actions|centre DIR OUT`, \
-            `tessera-train check|pairs|filing|binding DIR`, or \
+            "use `tessera-train updates|relevance|categories|actions|turns|centre DIR OUT`, \
+            `tessera-train check|pairs|filing|binding|learning DIR`, or \
             `tessera-train phrases DIR WORLDS OUT`"
         ),
     }

@@ -28,6 +28,8 @@ pub(crate) struct Window<'a> {
     pub(crate) turns: &'a [Turn],
     /// True for a deep extraction, which also asks for discoveries.
     pub(crate) is_deep: bool,
+    /// The agent's words before the first of these turns.
+    pub(crate) before: &'a str,
     /// Existing memories that the turns may replace, with ID and text.
     pub(crate) known: &'a [(ShortId, String)],
 }
@@ -60,6 +62,10 @@ pub(crate) struct ExtractedMemory {
     /// A self-contained statement.
     pub(crate) content: String,
     pub(crate) importance: Importance,
+    /// The category, if the extractor chose one. Otherwise the kind decides.
+    pub(crate) category: Option<Category>,
+    /// True if it holds in all projects. `None` if the extractor did not decide.
+    pub(crate) is_everywhere: Option<bool>,
     pub(crate) tags: Vec<Tag>,
     pub(crate) keywords: Vec<String>,
     /// The ID of the memory that the new memory replaces, if the extractor named one.
@@ -201,6 +207,8 @@ impl Window<'_> {
             kind,
             content,
             importance: importance.unwrap_or_else(|| kind.importance()),
+            category: None,
+            is_everywhere: None,
             tags: list("tags").iter().filter_map(|tag| tag.parse().ok()).collect(),
             keywords: list("expanded_keywords"),
             supersedes,
@@ -228,7 +236,7 @@ mod tests {
     #[test]
     fn an_answer_is_taken_as_far_as_it_keeps_to_the_contract() {
         let known = [(ShortId::try_from(7).unwrap(), "I prefer React".to_owned())];
-        let window = Window { turns: &[], is_deep: false, known: &known };
+        let window = Window { turns: &[], is_deep: false, before: "", known: &known };
         let answer = object_in(
             "```json\n{\"events\": [{\"type\": \"preference\", \"content\": \"Prefers Svelte\", \"importance\": 0.8, \
              \"tags\": \"web, ui\", \"supersedes\": \"#7\"}, {\"type\": \"gossip\", \"content\": \"x\"}, \

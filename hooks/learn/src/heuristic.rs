@@ -1,7 +1,8 @@
 //! The free extractor: it finds sentences in which a person states a lasting preference, correction or decision.
 //!
-//! In case of doubt, the patterns extract nothing. They skip questions, requests, conditions, and sentences that apply
-//! only to the present situation.
+//! English patterns find the most frequent forms. In case of doubt, the patterns extract nothing. They skip questions,
+//! requests, conditions, and sentences that apply only to the present situation. A classifier reads the other messages
+//! (see `taught.rs`).
 
 use std::sync::LazyLock;
 
@@ -11,6 +12,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::correction::lacks_subject;
 use crate::extracted_memory::{ExtractedKind, ExtractedMemory, MOST_LESSONS, Window};
+use crate::taught::Message;
 use crate::transcript::Turn;
 use tessera_desk::screen::holds_credential;
 
@@ -31,7 +33,7 @@ pub(crate) use pattern;
 // Phrases before the statement.
 pattern!(
     OPENING,
-    r"(?i)^(?:(?:please|also|and|but|so|well|ok|okay|btw|by the way|hey|hi|fyi|note|thanks|yes|yeah|great|cool|for the record)\b[,:.!]*\s+)+"
+    r"(?i)^(?:(?:please|also|and|but|so|well|ok|okay|btw|by the way|hey|hi|fyi|note|thanks|yes|yeah|great|cool|for the record|(?:as|like) (?:i|we) (?:said|mentioned|told you)|wie gesagt|comme (?:je l'ai )?dit|como (?:ya )?dije|como (?:eu )?disse)\b[,:.!]*\s+)+"
 );
 pattern!(
     EXPLICIT,
@@ -102,30 +104,47 @@ pub(crate) fn is_passing(lesson: &ExtractedMemory) -> bool {
 /// Returns the memories in all given turns.
 pub(crate) fn extracted_memories(window: &Window<'_>) -> Vec<ExtractedMemory> {
     let mut found: Vec<ExtractedMemory> = Vec::new();
+    let mut before = window.before;
     for turn in window.turns {
-        for sentence in sentences(&turn.user) {
-            let Some(lesson) = lesson(&sentence) else { continue };
+        for lesson in of_message(&turn.user, before) {
             if !found.iter().any(|known| known.content == lesson.content) {
                 found.push(lesson);
             }
         }
+        before = &turn.assistant;
     }
     found.truncate(MOST_LESSONS);
     found
+}
+
+/// The memories of a message. If the patterns find a statement in each of its sentences, each statement is a memory. If
+/// they do not, the classifier decides about the complete message.
+fn of_message(said: &str, before: &str) -> Vec<ExtractedMemory> {
+    let all = sentences(said);
+    let by_patterns: Vec<ExtractedMemory> = all.iter().filter_map(|sentence| lesson(sentence)).collect();
+    let message = Message::new(said, before);
+    if message.teaches()
+        && by_patterns.len() < all.len()
+        && let Some(memory) = message.memory()
+    {
+        let replaces = by_patterns.into_iter().find_map(|lesson| lesson.replaces);
+        return vec![ExtractedMemory { replaces, ..memory }];
+    }
+    by_patterns
 }
 
 /// The statements of a turn that would be kept if the store contained no memory. A correction without a subject is
 /// not among them.
 pub fn statements(said: &str) -> Vec<String> {
     let turn = Turn { id: String::new(), at: None, user: said.to_owned(), assistant: String::new() };
-    let found = extracted_memories(&Window { turns: &[turn], is_deep: false, known: &[] });
+    let found = extracted_memories(&Window { turns: &[turn], is_deep: false, before: "", known: &[] });
     found.into_iter().map(|lesson| lesson.content).filter(|content| !lacks_subject(content)).collect()
 }
 
 /// Sentences; a line break also ends one.
-fn sentences(text: &str) -> Vec<String> {
+pub(crate) fn sentences(text: &str) -> Vec<String> {
     let whole = |line: &str| line.unicode_sentences().map(|sentence| sentence.trim().to_owned()).collect::<Vec<_>>();
-    text.lines().map(|line| line.trim_start_matches(['-', '*', '>', ' ', '\t'])).flat_map(whole).collect()
+    text.lines().map(without_bullet).flat_map(whole).collect()
 }
 
 fn lesson(sentence: &str) -> Option<ExtractedMemory> {
@@ -153,11 +172,29 @@ fn lesson(sentence: &str) -> Option<ExtractedMemory> {
         kind,
         content: capitalised(point),
         importance: kind.importance(),
+        category: None,
+        is_everywhere: None,
         tags: Vec::new(),
         keywords: Vec::new(),
         supersedes: None,
         replaces,
     })
+}
+
+/// A line without the marks of a list or a quotation. A minus sign belongs to its number.
+fn without_bullet(line: &str) -> &str {
+    let line = line.trim_start_matches(['*', '>', ' ', '\t']);
+    let rest = line.trim_start_matches('-');
+    if rest.starts_with(|c: char| c.is_ascii_digit()) {
+        line
+    } else {
+        rest.trim_start_matches(['-', '*', '>', ' ', '\t'])
+    }
+}
+
+/// A sentence without words such as "please" or "btw" at its beginning.
+pub(crate) fn without_opening(sentence: &str) -> String {
+    OPENING.replace(sentence, "").trim().to_owned()
 }
 
 fn kind_of(point: &str, is_explicit: bool) -> Option<ExtractedKind> {
@@ -172,7 +209,7 @@ fn kind_of(point: &str, is_explicit: bool) -> Option<ExtractedKind> {
     }
 }
 
-fn capitalised(point: &str) -> String {
+pub(crate) fn capitalised(point: &str) -> String {
     let mut letters = point.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
@@ -192,7 +229,7 @@ pub(crate) enum Retraction {
 pub(crate) fn taken_back(user: &str) -> Retraction {
     pattern!(
         FORGET,
-        r"(?i)\b(?:forget (?:that|it|this|about (?:that|it)|what i (?:just )?(?:said|told you))|scratch that|strike that|un-?remember (?:that|this)|never ?mind (?:that|what i said))(?:[.!,; ]|$)"
+        r"(?i)\b(?:forget (?:that|it|this|about (?:that|it)|what i (?:just )?(?:said|told you)(?:[.!,;]|$))|scratch that|strike that|un-?remember (?:that|this)|never ?mind (?:that|what i said))(?:[.!,; ]|$)"
     );
     pattern!(
         OFF_RECORD,

@@ -11,6 +11,7 @@ mod extractor;
 mod heuristic;
 mod ollama;
 mod reconcile;
+mod taught;
 mod transcript;
 mod worker;
 

@@ -70,7 +70,7 @@ pub(crate) fn reconcile(
     }
     let lesson = Remember {
         content: lesson.content.clone(),
-        category: Some(lesson.kind.category()),
+        category: Some(lesson.category.clone().unwrap_or_else(|| lesson.kind.category())),
         importance: Some(if is_passing { PASSING_IMPORTANCE } else { lesson.importance }),
         tags,
         keywords: lesson.keywords.clone(),
@@ -117,10 +117,11 @@ fn is_own(memory: &Memory) -> bool {
     memory.share.is_none() && memory.conflict_of.is_none()
 }
 
-/// Preferences are global unless they name the project; decisions and discoveries belong to the project.
+/// The extractor decides. Otherwise preferences are global unless they name the project, and decisions and discoveries
+/// belong to the project.
 fn scope_of(lesson: &ExtractedMemory, project: &Scope) -> Scope {
-    let is_personal = lesson.kind == ExtractedKind::Preference && !is_about_here(&lesson.content);
-    if is_personal { Scope::Global } else { project.clone() }
+    let is_personal = || lesson.kind == ExtractedKind::Preference && !is_about_here(&lesson.content);
+    if lesson.is_everywhere.unwrap_or_else(is_personal) { Scope::Global } else { project.clone() }
 }
 
 /// Existing memories that may say the same as the extracted memory, or that it may replace.
@@ -261,6 +262,8 @@ mod tests {
             kind,
             content,
             importance,
+            category: None,
+            is_everywhere: None,
             tags: Vec::new(),
             keywords: Vec::new(),
             supersedes,

@@ -187,7 +187,7 @@ fn learn(job: &Job, store: &mut Store, court: &mut Extractors<'_>, until: Instan
         let before = at.checked_sub(1).and_then(|at| read.all.get(at));
         learned += learn_turn(job, turn, before, store, court)?;
         if (progress.turns as usize).is_multiple_of(DEEP) && court.has_model() {
-            learned += judged(job, window, true, store, court)?;
+            learned += judged(job, &Excerpt { turns: window, before: "", is_deep: true }, store, court)?;
         }
         store.note_progress(&job.session, &progress)?;
     }
@@ -209,25 +209,34 @@ fn learn_turn(
         }
         Retraction::Nothing => {}
     }
-    if prompt::is_small_talk(&turn.user) {
+    let before = before.map_or("", |before| before.assistant.as_str());
+    // A few words may answer the agent's question.
+    if prompt::is_small_talk(&turn.user) && !turn.user.contains(|c: char| c.is_ascii_digit()) {
         return Ok(0);
     }
-    judged(job, std::slice::from_ref(turn), false, store, court)
+    judged(job, &Excerpt { turns: std::slice::from_ref(turn), before, is_deep: false }, store, court)
+}
+
+/// The turns to extract memories from, and the agent's words before them.
+struct Excerpt<'a> {
+    turns: &'a [Turn],
+    before: &'a str,
+    is_deep: bool,
 }
 
 /// Extracts memories from some turns, and compares them with the existing memories.
 fn judged(
     job: &Job,
-    turns: &[Turn],
-    is_deep: bool,
+    excerpt: &Excerpt<'_>,
     store: &mut Store,
     court: &mut Extractors<'_>,
 ) -> Result<usize, LearnError> {
+    let Excerpt { turns, before, is_deep } = *excerpt;
     let Some(turn) = turns.last() else { return Ok(0) };
     let kept: Vec<Turn> = turns.iter().filter(|turn| taken_back(&turn.user) == Retraction::Nothing).cloned().collect();
     let said: String = kept.iter().map(|turn| format!("{}\n", turn.user)).collect();
     let known = if court.has_model() { reconcile::known(store, &said, &job.scope)? } else { Vec::new() };
-    let window = Window { turns: &kept, is_deep, known: &known };
+    let window = Window { turns: &kept, is_deep, before, known: &known };
     let (extractor, verdict) = court.extractor(&window, job, store)?;
     let mut learned = 0;
     for lesson in &verdict.extracted_memories {
