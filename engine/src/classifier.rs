@@ -1,7 +1,8 @@
-//! Two small classifiers over whole numbers, each a list of decision trees that is stored as a table.
+//! Three small classifiers over whole numbers, each stored as a table.
 //!
 //! The values of [`Trees`] are added. These trees are complete and have the same depth. The trees of a [`Forest`] have
-//! any shape, and each of them votes. `benches/train` trains both; this module only evaluates the tables.
+//! any shape, and each of them votes. A [`Linear`] classifier adds up weighted inputs. `benches/train` trains all three;
+//! this module only evaluates the tables.
 
 /// The trees that decide whether a new memory updates an older one; see [`crate::relation`].
 pub const UPDATES: &[u8] = include_bytes!("classifier/updates.bin");
@@ -50,6 +51,31 @@ pub fn odds_ratio(logarithm: i32) -> f64 {
     let small = (f64::from(logarithm) / 1024.0).clamp(-30.0, 30.0) / f64::from(1 << halvings);
     let series = 1.0 + small * (1.0 + small / 2.0 * (1.0 + small / 3.0 * (1.0 + small / 4.0)));
     (0..halvings).fold(series, |power, _| power * power)
+}
+
+/// A logistic regression: weights as little-endian numbers of 16 bits, then the bias of 32 bits.
+#[derive(Debug, Clone, Copy)]
+pub struct Linear<'a>(pub &'a [u8]);
+
+impl Linear<'_> {
+    /// The bytes of a table with this number of weights.
+    pub const fn bytes(weights: usize) -> usize {
+        2 * weights + 4
+    }
+
+    /// The stored form of weights and a bias.
+    pub fn table(weights: &[i16], bias: i32) -> Vec<u8> {
+        weights.iter().flat_map(|weight| weight.to_le_bytes()).chain(bias.to_le_bytes()).collect()
+    }
+
+    /// The bias, plus each input times its weight. An input comes with the place of its weight.
+    pub fn sum(self, inputs: impl Iterator<Item = (usize, i8)>) -> i64 {
+        let (weights, bias) = self.0.split_last_chunk::<4>().unwrap_or((&[], &[0; 4]));
+        let (weights, _) = weights.as_chunks::<2>();
+        let weight = |place: usize| weights.get(place).map_or(0, |bytes| i16::from_le_bytes(*bytes));
+        let products = inputs.map(|(place, input)| i64::from(weight(place)) * i64::from(input));
+        products.sum::<i64>() + i64::from(i32::from_le_bytes(*bias))
+    }
 }
 
 /// A forest of decision trees: the mean of their votes.

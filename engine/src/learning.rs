@@ -4,6 +4,9 @@
 //! it, some signs such as a question mark, and the words of the message. A word has no entry of its own: a hash chooses
 //! one of [`WORDS`] weights. All numbers are whole, so all machines decide alike. `tessera-train turns` trains the weights.
 
+use tessera_tables::names;
+
+use crate::classifier::{Linear, odds_ratio};
 use crate::embedding::{DIMENSIONS, Vector};
 use crate::enrich;
 use crate::text::{TokenKind, tokenize};
@@ -19,24 +22,20 @@ pub enum Output {
     Everywhere,
 }
 
+names! {
 /// What a message teaches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A lasting wish, rule or instruction.
-    Preference,
+    Preference = "preference",
     /// A choice that was made.
-    Decision,
+    Decision = "decision",
     /// Something that holds and that the agent could not know.
-    Fact,
+    Fact = "fact",
     /// A contradiction to the agent's words, or an answer to its question.
-    Correction,
+    Correction = "correction",
     /// What failed, and what to do instead.
-    Lesson,
+    Lesson = "lesson",
 }
-
-impl Kind {
-    /// All kinds, in the order of the table.
-    pub const ALL: [Self; 5] = [Self::Preference, Self::Decision, Self::Fact, Self::Correction, Self::Lesson];
 }
 
 impl Output {
@@ -66,8 +65,8 @@ pub const ONE: i8 = 127;
 const LENGTH: f32 = 1000.0;
 /// The stored weights are multiples of one divided by this number.
 pub const UNIT: f64 = 4096.0;
-/// The bytes of an output: the weights, then the bias.
-const OUTPUT_BYTES: usize = 2 * (DENSE + WORDS) + 4;
+/// The bytes of an output.
+const OUTPUT_BYTES: usize = Linear::bytes(DENSE + WORDS);
 /// The trained table.
 const TABLE: &[u8] = include_bytes!("learning/head.bin");
 /// The part of the agent's words that is read, from their end, in characters.
@@ -102,21 +101,15 @@ pub fn end_of(before: &str) -> &str {
 /// The inputs of a message. `meant` and `before_meant` are the embeddings of the message and of [`end_of`] the agent's
 /// words before it. The second one is `None` if there are no such words.
 pub fn inputs(said: &str, before: &str, meant: &Vector, before_meant: Option<&Vector>) -> Inputs {
-    let mut dense = numbers(meant);
-    dense.extend(before_meant.map_or_else(|| vec![0; DIMENSIONS], numbers));
-    dense.extend(signs(said, end_of(before)));
-    Inputs { dense, words: words(said) }
+    let list = word_list(said);
+    let mut dense = meant.scaled(LENGTH);
+    dense.extend(before_meant.map_or_else(|| vec![0; DIMENSIONS], |meant| meant.scaled(LENGTH)));
+    dense.extend(signs(said, list.len(), end_of(before)));
+    Inputs { dense, words: words(&list) }
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "small numbers")]
-fn numbers(meant: &Vector) -> Vec<i8> {
-    let scale = LENGTH / (meant.squares() as f32).sqrt().max(1.0);
-    let limit = f32::from(ONE);
-    meant.numbers().iter().map(|number| (f32::from(*number) * scale).clamp(-limit, limit) as i8).collect()
-}
-
-/// The signs of a message; a number of words is limited to 20 and a length to 200 characters.
-fn signs(said: &str, before: &str) -> [i8; SIGNS] {
+/// The signs of a message with `count` words. The number of words is limited to 20, and the length to 200 characters.
+fn signs(said: &str, count: usize, before: &str) -> [i8; SIGNS] {
     let yes = |is_so: bool| if is_so { ONE } else { 0 };
     let share = |count: usize, most: usize| i8::try_from(count.min(most) * 127 / most).unwrap_or(ONE);
     let terms = |text: &str| -> Vec<String> {
@@ -124,7 +117,6 @@ fn signs(said: &str, before: &str) -> [i8; SIGNS] {
         kept.map(|token| token.term).collect()
     };
     let (own, agents) = (terms(said), terms(before));
-    let count = word_list(said).len();
     let asks = |text: &str| text.trim_end().ends_with(['?', '？']);
     [
         share(said.chars().count(), 200),
@@ -180,8 +172,7 @@ fn word_list(said: &str) -> Vec<String> {
 /// The words, pairs of words and, without spaces, triples, each with the weight that its hash chooses. The value of each
 /// becomes smaller the more there are.
 #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "small numbers")]
-fn words(said: &str) -> Vec<(u16, i8)> {
-    let list = word_list(said);
+fn words(list: &[String]) -> Vec<(u16, i8)> {
     let mut found: Vec<String> = Vec::new();
     for (at, word) in list.iter().enumerate() {
         found.push(word.clone());
@@ -223,7 +214,7 @@ pub fn taught_by(table: &[u8], inputs: &Inputs) -> Taught {
         place.and_then(|place| logits.get(place)).copied().unwrap_or(f64::MIN)
     };
     let best = Kind::ALL.into_iter().max_by(|a, b| of(Output::Kind(*a)).total_cmp(&of(Output::Kind(*b))));
-    let odds = crate::classifier::odds_ratio((of(Output::Teaches).clamp(-20.0, 20.0) * 1024.0) as i32);
+    let odds = odds_ratio((of(Output::Teaches).clamp(-20.0, 20.0) * 1024.0) as i32);
     Taught {
         probability: odds / (1.0 + odds),
         kind: best.unwrap_or(Kind::Fact),
@@ -234,23 +225,9 @@ pub fn taught_by(table: &[u8], inputs: &Inputs) -> Taught {
 /// The logarithm of the odds.
 #[expect(clippy::cast_precision_loss, reason = "far below 2^53")]
 fn logit(output: &[u8], inputs: &Inputs) -> f64 {
-    let (weights, bias) = output.split_at(2 * (DENSE + WORDS));
-    let (weights, _) = weights.as_chunks::<2>();
-    let weight = |at: usize| i64::from(weights.get(at).map_or(0, |bytes| i16::from_le_bytes(*bytes)));
-    let dense: i64 = weights
-        .iter()
-        .zip(&inputs.dense)
-        .map(|(weight, input)| i64::from(i16::from_le_bytes(*weight)) * i64::from(*input))
-        .sum();
-    let words: i64 =
-        inputs.words.iter().map(|(place, value)| weight(DENSE + usize::from(*place)) * i64::from(*value)).sum();
-    let bias = bias.first_chunk::<4>().map_or(0, |bytes| i32::from_le_bytes(*bytes));
-    (dense + words + i64::from(bias)) as f64 / f64::from(ONE) / UNIT
-}
-
-/// The stored form of an output: its weights, and its bias.
-pub fn output_bytes(weights: &[i16], bias: i32) -> Vec<u8> {
-    weights.iter().flat_map(|weight| weight.to_le_bytes()).chain(bias.to_le_bytes()).collect()
+    let words = inputs.words.iter().map(|(place, value)| (DENSE + usize::from(*place), *value));
+    let sum = Linear(output).sum(inputs.dense.iter().copied().enumerate().chain(words));
+    sum as f64 / f64::from(ONE) / UNIT
 }
 
 #[cfg(test)]
@@ -261,8 +238,8 @@ mod tests {
     fn words_are_lower_case_and_numbers_are_alike() {
         assert_eq!(word_list("Don’t use 8080, OK?"), ["don't", "use", "#", "ok", "?"]);
         assert_eq!(word_list("换回5个了"), ["换", "回", "#", "个", "了"]);
-        assert_eq!(words("on port 8080"), words("ON port 9"));
-        assert!(words("").is_empty());
+        assert_eq!(words(&word_list("on port 8080")), words(&word_list("ON port 9")));
+        assert!(words(&[]).is_empty());
     }
 
     #[test]
@@ -271,7 +248,7 @@ mod tests {
         let mut weights = vec![0; DENSE + WORDS];
         weights[DENSE - 1] = 2 * 4096;
         weights[DENSE + 3] = 4096;
-        let output = output_bytes(&weights, 4096 * i32::from(ONE));
+        let output = Linear::table(&weights, 4096 * i32::from(ONE));
         assert!((logit(&output, &inputs) - 2.0).abs() < 1e-9);
         let taught = taught_by(&output, &inputs);
         assert!((taught.probability - 0.880_797).abs() < 1e-4, "{taught:?}");

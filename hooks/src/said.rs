@@ -197,7 +197,8 @@ fn is_all_said(own: &str) -> bool {
     })
 }
 
-fn sentences(line: &str) -> Vec<&str> {
+/// The sentences of a line. A sign ends a sentence if a space follows, or if the sign belongs to a script without spaces.
+pub fn sentences(line: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut start = 0;
     for (at, sign) in line.match_indices(['.', '!', '?', '。', '！', '？']) {

@@ -6,7 +6,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use tessera_engine::compose::categories::{CLASSES, INPUTS, ONE, class, class_bytes, class_of, inputs};
+use tessera_engine::classifier::Linear;
+use tessera_engine::compose::categories::{CLASSES, INPUTS, ONE, class, class_of, inputs};
 use tessera_engine::embedding::{Encoder, as_read, passages_of};
 use tessera_engine::enrich;
 use tessera_eval::World;
@@ -96,11 +97,12 @@ impl Weights {
         let limit = f64::from(i16::MAX);
         let weights: Vec<i16> =
             self.of_inputs.iter().map(|weight| (weight * UNIT).round().clamp(-limit, limit) as i16).collect();
-        class_bytes(&weights, (self.bias * UNIT * f64::from(ONE)).round() as i32)
+        Linear::table(&weights, (self.bias * UNIT * f64::from(ONE)).round() as i32)
     }
 }
 
-fn chance(logit: f64) -> f64 {
+/// The probability that belongs to a logarithm of odds.
+pub(crate) fn chance(logit: f64) -> f64 {
     1.0 / (1.0 + (-logit).exp())
 }
 

@@ -8,10 +8,11 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use serde::Deserialize;
+use tessera_engine::classifier::Linear;
 use tessera_engine::embedding::{Encoder, Vector, as_read};
-use tessera_engine::learning::{
-    CERTAIN, DENSE, Inputs, Kind, ONE, Output, UNIT, WORDS, end_of, inputs, output_bytes, taught_by,
-};
+use tessera_engine::learning::{CERTAIN, DENSE, Inputs, Kind, ONE, Output, UNIT, WORDS, end_of, inputs, taught_by};
+
+use crate::categories::chance;
 
 /// How often each message is used.
 const ROUNDS: usize = 40;
@@ -57,18 +58,6 @@ impl Example {
     }
 }
 
-fn kind_of(name: &str) -> anyhow::Result<Option<Kind>> {
-    Ok(match name {
-        "preference" => Some(Kind::Preference),
-        "decision" => Some(Kind::Decision),
-        "fact" => Some(Kind::Fact),
-        "correction" => Some(Kind::Correction),
-        "lesson" => Some(Kind::Lesson),
-        "nothing" => None,
-        other => anyhow::bail!("unknown kind `{other}`"),
-    })
-}
-
 fn examples(dir: &str) -> anyhow::Result<Vec<Example>> {
     let mut files: Vec<_> = std::fs::read_dir(dir)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>()?;
     files.retain(|path| path.extension().is_some_and(|end| end == "jsonl"));
@@ -86,7 +75,10 @@ fn examples(dir: &str) -> anyhow::Result<Vec<Example>> {
                 author: name.chars().last().unwrap_or_default(),
                 language: message.lang.clone(),
                 inputs: inputs(&message.said, &message.before, said, before),
-                kind: kind_of(&message.kind)?,
+                kind: match message.kind.as_str() {
+                    "nothing" => None,
+                    kind => Some(Kind::named(kind).with_context(|| format!("unknown kind `{kind}`"))?),
+                },
                 is_everywhere: message.scope == "everywhere",
             });
         }
@@ -155,16 +147,12 @@ impl Weights {
         let limit = f64::from(i16::MAX);
         let all = self.dense.iter().copied().chain(self.words.iter().map(|weight| weight * WORD_SCALE));
         let weights: Vec<i16> = all.map(|weight| (weight * UNIT).round().clamp(-limit, limit) as i16).collect();
-        output_bytes(&weights, (self.bias * UNIT * f64::from(ONE)).round() as i32)
+        Linear::table(&weights, (self.bias * UNIT * f64::from(ONE)).round() as i32)
     }
 }
 
 fn value(input: i8) -> f64 {
     f64::from(input) / f64::from(ONE)
-}
-
-fn chance(logit: f64) -> f64 {
-    1.0 / (1.0 + (-logit).exp())
 }
 
 fn table(examples: &[&Example]) -> Vec<u8> {

@@ -52,6 +52,14 @@ impl Vector {
         self.is_foreign
     }
 
+    /// The numbers of the vector with this length. Larger numbers than 127 are cut off.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "small numbers")]
+    pub fn scaled(&self, length: f32) -> Vec<i8> {
+        let scale = length / (self.squares as f32).sqrt().max(1.0);
+        let limit = f32::from(i8::MAX);
+        self.values.iter().map(|value| (f32::from(*value) * scale).clamp(-limit, limit) as i8).collect()
+    }
+
     /// The cosine similarity, from -1 to 1; 0 if one of the vectors is zero. If only this vector is that of a question in
     /// another language, the similarity is that of a search.
     pub fn similarities(&self, other: &Self) -> f64 {

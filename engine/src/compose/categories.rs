@@ -3,6 +3,7 @@
 //! For each of the two classes, a logistic regression adds up weights of the embedding's numbers and of the patterns
 //! (`enrich::category`). `tessera-train categories` trains the weights. Without an embedding, only the patterns decide.
 
+use crate::classifier::Linear;
 use crate::domain::Category;
 use crate::embedding::{DIMENSIONS, Vector};
 use crate::enrich;
@@ -18,7 +19,7 @@ pub const ONE: i8 = 127;
 /// The value of a number of the embedding that stands for the length of the embedding. Larger values are cut off at 127.
 const LENGTH: f32 = 640.0;
 /// The bytes of a class: the weights, then the bias.
-const CLASS_BYTES: usize = 2 * INPUTS + 4;
+const CLASS_BYTES: usize = Linear::bytes(INPUTS);
 /// The trained table.
 const TABLE: &[u8; CLASSES.len() * CLASS_BYTES] = include_bytes!("categories.bin");
 
@@ -42,18 +43,14 @@ pub fn class_of(category: &Category) -> Option<&'static str> {
 /// The class of these inputs according to a table; `None` for the rest.
 pub fn class(table: &[u8], inputs: &[i8]) -> Option<&'static str> {
     let (classes, _) = table.as_chunks::<CLASS_BYTES>();
-    let logits = CLASSES.iter().zip(classes).map(|(class, table)| (*class, logit(table, inputs)));
+    let sum = |table| Linear(table).sum(inputs.iter().copied().enumerate());
+    let logits = CLASSES.iter().zip(classes).map(|(class, table)| (*class, sum(table)));
     let best = logits.filter(|(_, logit)| *logit > 0).max_by_key(|(_, logit)| *logit);
     best.map(|(class, _)| class)
 }
 
 /// The inputs of a text, from -127 to 127. `by_words` is the category according to the patterns.
-#[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "small numbers")]
 pub fn inputs(text: &str, by_words: &Category, meant: &Vector) -> Vec<i8> {
-    let (numbers, squares) = (meant.numbers(), meant.squares() as f32);
-    let scale = LENGTH / squares.sqrt().max(1.0);
-    let limit = f32::from(ONE);
-    let scaled = numbers.iter().map(|number| (f32::from(*number) * scale).clamp(-limit, limit) as i8);
     let patterns: [bool; PATTERNS] = [
         enrich::is_personal(text),
         enrich::is_about_people(text),
@@ -61,22 +58,7 @@ pub fn inputs(text: &str, by_words: &Category, meant: &Vector) -> Vec<i8> {
         by_words.as_str() == "people",
         enrich::is_about_here(text),
     ];
-    scaled.chain(patterns.map(|is_so| if is_so { ONE } else { 0 })).collect()
-}
-
-/// The stored form of a class: its weights, and its bias.
-pub fn class_bytes(weights: &[i16], bias: i32) -> Vec<u8> {
-    weights.iter().flat_map(|weight| weight.to_le_bytes()).chain(bias.to_le_bytes()).collect()
-}
-
-/// The logit of a class, as a multiple of an unknown unit; above 0 if the class is more likely than not.
-fn logit(table: &[u8; CLASS_BYTES], inputs: &[i8]) -> i64 {
-    let (weights, bias) = table.split_at(2 * INPUTS);
-    let (weights, _) = weights.as_chunks::<2>();
-    let products =
-        weights.iter().zip(inputs).map(|(weight, input)| i64::from(i16::from_le_bytes(*weight)) * i64::from(*input));
-    let bias = bias.first_chunk::<4>().map_or(0, |bytes| i32::from_le_bytes(*bytes));
-    products.sum::<i64>() + i64::from(bias)
+    meant.scaled(LENGTH).into_iter().chain(patterns.map(|is_so| if is_so { ONE } else { 0 })).collect()
 }
 
 #[cfg(test)]

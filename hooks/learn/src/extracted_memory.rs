@@ -74,6 +74,23 @@ pub(crate) struct ExtractedMemory {
     pub(crate) replaces: Option<String>,
 }
 
+impl ExtractedMemory {
+    /// A memory with the importance of its kind, about which nothing else is known.
+    pub(crate) fn new(kind: ExtractedKind, content: String) -> Self {
+        Self {
+            kind,
+            content,
+            importance: kind.importance(),
+            category: None,
+            is_everywhere: None,
+            tags: Vec::new(),
+            keywords: Vec::new(),
+            supersedes: None,
+            replaces: None,
+        }
+    }
+}
+
 names! {
 #[derive(Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -204,15 +221,11 @@ impl Window<'_> {
         let supersedes =
             self.known.iter().map(|(short_id, _)| *short_id).find(|short_id| Some(short_id.get()) == named);
         Some(ExtractedMemory {
-            kind,
-            content,
             importance: importance.unwrap_or_else(|| kind.importance()),
-            category: None,
-            is_everywhere: None,
             tags: list("tags").iter().filter_map(|tag| tag.parse().ok()).collect(),
             keywords: list("expanded_keywords"),
             supersedes,
-            replaces: None,
+            ..ExtractedMemory::new(kind, content)
         })
     }
 }

@@ -122,15 +122,13 @@ pub(crate) fn extracted_memories(window: &Window<'_>) -> Vec<ExtractedMemory> {
 fn of_message(said: &str, before: &str) -> Vec<ExtractedMemory> {
     let all = sentences(said);
     let by_patterns: Vec<ExtractedMemory> = all.iter().filter_map(|sentence| lesson(sentence)).collect();
-    let message = Message::new(said, before);
-    if message.teaches()
-        && by_patterns.len() < all.len()
-        && let Some(memory) = message.memory()
-    {
-        let replaces = by_patterns.into_iter().find_map(|lesson| lesson.replaces);
-        return vec![ExtractedMemory { replaces, ..memory }];
+    if by_patterns.len() == all.len() {
+        return by_patterns;
     }
-    by_patterns
+    let message = Message::new(said, before);
+    let Some(memory) = message.teaches().then(|| message.memory()).flatten() else { return by_patterns };
+    let replaces = by_patterns.into_iter().find_map(|lesson| lesson.replaces);
+    vec![ExtractedMemory { replaces, ..memory }]
 }
 
 /// The statements of a turn that would be kept if the store contained no memory. A correction without a subject is
@@ -142,7 +140,7 @@ pub fn statements(said: &str) -> Vec<String> {
 }
 
 /// Sentences; a line break also ends one.
-pub(crate) fn sentences(text: &str) -> Vec<String> {
+fn sentences(text: &str) -> Vec<String> {
     let whole = |line: &str| line.unicode_sentences().map(|sentence| sentence.trim().to_owned()).collect::<Vec<_>>();
     text.lines().map(without_bullet).flat_map(whole).collect()
 }
@@ -168,17 +166,7 @@ fn lesson(sentence: &str) -> Option<ExtractedMemory> {
     }
     let replaces = REPLACED.captures(point).and_then(|found| found.name("old")).map(|old| old.as_str().to_owned());
     let replaces = replaces.or_else(|| CHANGE.is_match(point).then(String::new));
-    Some(ExtractedMemory {
-        kind,
-        content: capitalised(point),
-        importance: kind.importance(),
-        category: None,
-        is_everywhere: None,
-        tags: Vec::new(),
-        keywords: Vec::new(),
-        supersedes: None,
-        replaces,
-    })
+    Some(ExtractedMemory { replaces, ..ExtractedMemory::new(kind, capitalised(point)) })
 }
 
 /// A line without the marks of a list or a quotation. A minus sign belongs to its number.
@@ -235,7 +223,10 @@ pub(crate) fn taken_back(user: &str) -> Retraction {
         OFF_RECORD,
         r"(?i)\b(?:do not|don'?t|no need to|please don'?t) (?:remember|save|store|learn|memori[sz]e|keep) (?:that|this|it|any of (?:that|this))\b|\boff the record\b"
     );
-    pattern!(NOT_FORGET, r"(?i)\b(?:do not|don'?t|never|won'?t|can'?t|cannot|not|to) forget\b");
+    pattern!(
+        NOT_FORGET,
+        r"(?i)\b(?:do not|don'?t|never|won'?t|can'?t|cannot|not|to) forget\b|\bforget what i (?:just )?(?:said|told you) about\b"
+    );
     if OFF_RECORD.is_match(user) {
         return Retraction::ThisTurn;
     }

@@ -257,18 +257,7 @@ mod tests {
     use super::*;
 
     fn lesson(content: &str, kind: ExtractedKind, supersedes: Option<ShortId>) -> ExtractedMemory {
-        let (importance, content) = (kind.importance(), content.to_owned());
-        ExtractedMemory {
-            kind,
-            content,
-            importance,
-            category: None,
-            is_everywhere: None,
-            tags: Vec::new(),
-            keywords: Vec::new(),
-            supersedes,
-            replaces: None,
-        }
+        ExtractedMemory { supersedes, ..ExtractedMemory::new(kind, content.to_owned()) }
     }
 
     fn learned(store: &mut Store, lesson: &ExtractedMemory) -> (Outcome, Option<Timestamp>) {

@@ -9,6 +9,7 @@ use tessera_engine::compose::categories;
 use tessera_engine::domain::Category;
 use tessera_engine::embedding::{Encoder, Vector, as_read};
 use tessera_engine::learning::{CERTAIN, Kind, Taught, end_of, inputs, taught};
+use tessera_hooks::said::sentences;
 
 use crate::correction::lacks_subject;
 use crate::extracted_memory::{ExtractedKind, ExtractedMemory};
@@ -47,7 +48,7 @@ impl<'a> Message<'a> {
     pub(crate) fn new(said: &'a str, before: &'a str) -> Self {
         let before = before.trim();
         let before_meant = (!before.is_empty()).then(|| meant(end_of(before)));
-        let taught = taught(&inputs(said, before, &meant(said), before_meant.as_ref()));
+        let taught = asked(said, before, before_meant.as_ref());
         Self { said, before, before_meant, taught }
     }
 
@@ -74,25 +75,16 @@ impl<'a> Message<'a> {
             Kind::Lesson => ExtractedKind::Workaround,
         };
         Some(ExtractedMemory {
-            kind,
-            importance: kind.importance(),
             category: Some(self.category(&content, kind)),
             is_everywhere: Some(self.taught.is_everywhere),
-            content,
-            tags: Vec::new(),
-            keywords: Vec::new(),
-            supersedes: None,
-            replaces: None,
+            ..ExtractedMemory::new(kind, content)
         })
     }
 
     /// The sentences that belong to the memory, without words of agreement or contradiction.
     fn own_sentences(&self) -> String {
         let all: Vec<&str> = split(self.said).filter(|sentence| !sentence.ends_with(['?', '？'])).collect();
-        let belongs = |sentence: &&str| {
-            let taught = taught(&inputs(sentence, self.before, &meant(sentence), self.before_meant.as_ref()));
-            taught.probability >= BELONGS
-        };
+        let belongs = |sentence: &&str| asked(sentence, self.before, self.before_meant.as_ref()).probability >= BELONGS;
         // A correction alone is often unclear, so all its sentences belong together.
         let is_split = all.len() > 1 && self.taught.kind != Kind::Correction;
         let chosen: Vec<&str> = if is_split { all.iter().copied().filter(belongs).collect() } else { Vec::new() };
@@ -113,7 +105,7 @@ impl<'a> Message<'a> {
 
     /// The agent's last sentence, which names the subject. It is quoted, because its statement does not hold.
     fn subject(&self) -> Option<String> {
-        let last = split(self.before).filter(|sentence| sentence.chars().any(char::is_alphabetic)).last()?;
+        let last = split(self.before).rfind(|sentence| sentence.chars().any(char::is_alphabetic))?;
         let relation = if last.ends_with(['?', '？']) { "answers" } else { "corrects" };
         let last = last.trim_end_matches(['.', '。', ' ']);
         let quoted: String = last.chars().filter(|c| *c != '"').take(LONGEST_SUBJECT).collect();
@@ -135,12 +127,13 @@ impl<'a> Message<'a> {
 }
 
 /// The sentences of a message. People often begin a sentence with a small letter.
-fn split(said: &str) -> impl Iterator<Item = &str> {
-    static END: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"[^.!?…。！？\n]*(?:[.!?…]+[^.!?…。！？\s][^.!?…。！？\n]*)*[.!?…。！？]*")
-            .expect("the pattern is a constant, and a test compiles it")
-    });
-    END.find_iter(said).map(|found| found.as_str().trim()).filter(|sentence| !sentence.is_empty())
+fn split(said: &str) -> impl DoubleEndedIterator<Item = &str> {
+    said.lines().flat_map(sentences)
+}
+
+/// What the classifier says about a message or one of its sentences.
+fn asked(said: &str, before: &str, before_meant: Option<&Vector>) -> Taught {
+    taught(&inputs(said, before, &meant(said), before_meant))
 }
 
 fn meant(text: &str) -> Vector {

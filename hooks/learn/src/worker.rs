@@ -187,7 +187,7 @@ fn learn(job: &Job, store: &mut Store, court: &mut Extractors<'_>, until: Instan
         let before = at.checked_sub(1).and_then(|at| read.all.get(at));
         learned += learn_turn(job, turn, before, store, court)?;
         if (progress.turns as usize).is_multiple_of(DEEP) && court.has_model() {
-            learned += judged(job, &Excerpt { turns: window, before: "", is_deep: true }, store, court)?;
+            learned += judged(job, &Window { turns: window, before: "", is_deep: true, known: &[] }, store, court)?;
         }
         store.note_progress(&job.session, &progress)?;
     }
@@ -214,29 +214,18 @@ fn learn_turn(
     if prompt::is_small_talk(&turn.user) && !turn.user.contains(|c: char| c.is_ascii_digit()) {
         return Ok(0);
     }
-    judged(job, &Excerpt { turns: std::slice::from_ref(turn), before, is_deep: false }, store, court)
+    judged(job, &Window { turns: std::slice::from_ref(turn), before, is_deep: false, known: &[] }, store, court)
 }
 
-/// The turns to extract memories from, and the agent's words before them.
-struct Excerpt<'a> {
-    turns: &'a [Turn],
-    before: &'a str,
-    is_deep: bool,
-}
-
-/// Extracts memories from some turns, and compares them with the existing memories.
-fn judged(
-    job: &Job,
-    excerpt: &Excerpt<'_>,
-    store: &mut Store,
-    court: &mut Extractors<'_>,
-) -> Result<usize, LearnError> {
-    let Excerpt { turns, before, is_deep } = *excerpt;
-    let Some(turn) = turns.last() else { return Ok(0) };
-    let kept: Vec<Turn> = turns.iter().filter(|turn| taken_back(&turn.user) == Retraction::Nothing).cloned().collect();
+/// Extracts memories from some turns, and compares them with the existing memories. Only a model receives existing
+/// memories, which this function looks up.
+fn judged(job: &Job, excerpt: &Window<'_>, store: &mut Store, court: &mut Extractors<'_>) -> Result<usize, LearnError> {
+    let Some(turn) = excerpt.turns.last() else { return Ok(0) };
+    let kept: Vec<Turn> =
+        excerpt.turns.iter().filter(|turn| taken_back(&turn.user) == Retraction::Nothing).cloned().collect();
     let said: String = kept.iter().map(|turn| format!("{}\n", turn.user)).collect();
     let known = if court.has_model() { reconcile::known(store, &said, &job.scope)? } else { Vec::new() };
-    let window = Window { turns: &kept, is_deep, before, known: &known };
+    let window = Window { turns: &kept, known: &known, ..*excerpt };
     let (extractor, verdict) = court.extractor(&window, job, store)?;
     let mut learned = 0;
     for lesson in &verdict.extracted_memories {
