@@ -217,7 +217,7 @@ pub(crate) enum Retraction {
 pub(crate) fn taken_back(user: &str) -> Retraction {
     pattern!(
         FORGET,
-        r"(?i)\b(?:forget (?:that|it|this|about (?:that|it)|what i (?:just )?(?:said|told you)(?:[.!,;]|$))|scratch that|strike that|un-?remember (?:that|this)|never ?mind (?:that|what i said))(?:[.!,; ]|$)"
+        r"(?i)\b(?:forget (?:that|it|this|about (?:that|it)|what i (?:just )?(?:said|told you))|scratch that|strike that|un-?remember (?:that|this)|never ?mind (?:that|what i said))(?:[.!,; ]|$)"
     );
     pattern!(
         OFF_RECORD,

@@ -114,6 +114,9 @@ fn a_change_names_what_it_replaces() {
 fn what_is_taken_back_is_not_kept() {
     assert_eq!(taken_back("forget that"), Retraction::TheLast);
     assert_eq!(taken_back("hm, please forget what I just said."), Retraction::TheLast);
+    assert_eq!(taken_back("forget what I said please"), Retraction::TheLast);
+    assert_eq!(taken_back("Forget what I said.\nNow run the tests"), Retraction::TheLast);
+    assert_eq!(taken_back("forget what I said about plotly, I want matplotlib again"), Retraction::Nothing);
     assert_eq!(taken_back("I prefer tabs. No, forget that."), Retraction::ThisTurn);
     assert_eq!(taken_back("I prefer tabs, but don't remember this"), Retraction::ThisTurn);
     assert_eq!(taken_back("don't forget that we deploy on Fridays"), Retraction::Nothing);
