@@ -8,6 +8,7 @@ mod memories;
 mod notes;
 mod plugin;
 mod program;
+mod review;
 mod setup;
 mod team;
 mod text;
@@ -35,6 +36,7 @@ pub(crate) use memories::{Forget, List, Recall, Remember, Update};
 pub(crate) use notes::{Filter, GraphArguments, NoteBounds, NoteTask, UnansweredArguments};
 pub(crate) use plugin::{AddPlugin, Language, PluginTask};
 pub(crate) use program::{CompletionsTask, SettingsTask, manner};
+pub(crate) use review::ReviewTask;
 pub(crate) use setup::{ProjectTask, Setup, SetupClient};
 pub(crate) use team::{Keep, Offered, SecretTask, Share, SyncTask, UploadChoice};
 pub(crate) use text::arguments;
@@ -286,6 +288,24 @@ Examples:
         /// The number of days, including today
         #[arg(long, default_value_t = 14, value_name = "N", value_parser = whole(1..=36_500), allow_negative_numbers = true)]
         days: u32,
+    },
+    /// Accept, edit or drop what Tessera proposes to remember
+    #[command(
+        after_help = "Tessera proposes lines that it is not certain about. It also proposes to mark outdated memories, and to
+delete memories that repeat others or were never used. Without an action, you decide with keys at a
+terminal; otherwise, the command lists the proposals.
+
+Examples:
+  tessera review
+  tessera review accept kdbfwm
+  tessera review accept kdbfwm --content 'We deploy on Fridays'
+  tessera review drop kdbfwm 57/42
+  tessera review edit"
+    )]
+    Review {
+        /// The action [default: keys at a terminal, otherwise the list]
+        #[command(subcommand)]
+        task: Option<ReviewTask>,
     },
     /// List frequent questions that no memory answers
     #[command(after_help = "Example:

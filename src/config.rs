@@ -110,6 +110,8 @@ settings! {
         "time limit of a hook in milliseconds (default 1000)";
     EXTRACTOR("learn.extractor") = "TESSERA_LEARN_EXTRACTOR" "CLAUDE_PLUGIN_OPTION_EXTRACTOR":
         "extractor for automatic learning: heuristic (default, free), off, ollama, claude, or auto";
+    REVIEW("learn.review") = "TESSERA_LEARN_REVIEW":
+        "which learned lines wait in `tessera review`: uncertain ones (ask, the default), all, or none (off)";
     DAILY_TOKENS("learn.daily_tokens") = "TESSERA_LEARN_DAILY_TOKENS":
         "daily token limit of the extractor (default 50000)";
     OLLAMA("learn.ollama") = "OLLAMA_HOST":
@@ -402,6 +404,7 @@ fn hook_settings(file: &ConfigFile) -> Result<HookSettings, SetupError> {
         profile: PROFILE.parsed(file, unset.profile, any)?,
         auto_approve: AUTO_APPROVE.parsed(file, unset.auto_approve, switch)? && !NO_APPROVAL.is_on(),
         extractor: EXTRACTOR.parsed(file, unset.extractor, any)?,
+        review: REVIEW.parsed(file, unset.review, any)?,
         daily_tokens: DAILY_TOKENS.parsed(file, unset.daily_tokens, number)?,
         embedding: SEMANTIC.parsed(file, unset.embedding, switch)?,
         plugins: plugins::of_hooks(file)?,

@@ -123,6 +123,11 @@ pub(crate) fn question(text: &str) {
     let _ = write!(std::io::stderr().lock(), "{text} ");
 }
 
+/// Ends the line of a question that was answered with a key.
+pub(crate) fn answered() {
+    to_stderr("");
+}
+
 /// Writes an error to stderr.
 pub(crate) fn error(text: &str) {
     let text = dropped(text);

@@ -6,6 +6,7 @@ mod data;
 mod listing;
 mod program;
 mod reply;
+mod review;
 #[cfg(test)]
 mod schemas;
 mod secrets;
@@ -22,6 +23,7 @@ pub(crate) use program::{
     SettingChanged, SettingFrom, SettingRow, SettingsFile, SettingsPlan, Statistics, StatusShown,
 };
 pub(crate) use reply::RecallReply;
+pub(crate) use review::{Decision, Proposals, ReviewResults};
 pub(crate) use secrets::{
     AllowedText, AllowedTexts, Fetched, ForgottenSecrets, Heard, KeyRotated, KeyShown, Removal, RevealedText,
     RevealedValue, Scan, SecretUses, Secrets,

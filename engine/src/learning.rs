@@ -53,6 +53,8 @@ impl Output {
 
 /// The minimum probability of a message from which a memory is stored without a question to the user.
 pub const CERTAIN: f64 = 0.6;
+/// The minimum probability of a message whose memory waits for review.
+pub const POSSIBLE: f64 = 0.3;
 /// The number of weights for words.
 pub const WORDS: usize = 4096;
 /// The number of signs.

@@ -24,4 +24,7 @@ mod stop;
 
 pub use approve::{NOTE_TOOLS, SAFE_TOOLS, SERVERS};
 pub use run::{answer, events, run, told_of_settings};
-pub use surroundings::{ActionBudgets, ExtractorChoice, MOST_CHARACTERS, Settings, Surroundings, UnknownExtractor};
+pub use surroundings::{
+    ActionBudgets, ExtractorChoice, MOST_CHARACTERS, ReviewChoice, Settings, Surroundings, UnknownExtractor,
+    UnknownReview,
+};

@@ -39,6 +39,8 @@ pub struct Settings {
     pub auto_approve: bool,
     /// The extractor.
     pub extractor: ExtractorChoice,
+    /// Which extracted memories wait for review.
+    pub review: ReviewChoice,
     /// Maximum tokens that extractors may use per day.
     pub daily_tokens: u64,
     /// The rules for calling plugins.
@@ -60,6 +62,7 @@ impl Default for Settings {
             profile: TokenProfile::CLAUDE,
             auto_approve: true,
             extractor: ExtractorChoice::Heuristic,
+            review: ReviewChoice::Ask,
             daily_tokens: 50_000,
             plugins: PluginRules::default(),
             deadline: Duration::from_secs(1),
@@ -146,6 +149,33 @@ pub enum ExtractorChoice {
     /// Claude, then Ollama, then patterns.
     Auto = "auto",
 }
+}
+
+names! {
+/// The setting for the review of extracted memories.
+#[derive(Default)]
+pub enum ReviewChoice {
+    /// None: certain ones are stored, and uncertain ones are discarded.
+    Off = "off",
+    /// Certain ones are stored, and uncertain ones wait for review.
+    #[default]
+    Ask = "ask",
+    /// All of them wait for review.
+    All = "all",
+}
+}
+
+/// An unknown review setting.
+#[derive(Debug, thiserror::Error)]
+#[error("is unknown; use off, ask or all")]
+pub struct UnknownReview;
+
+impl FromStr for ReviewChoice {
+    type Err = UnknownReview;
+
+    fn from_str(text: &str) -> Result<Self, UnknownReview> {
+        Self::named(&text.trim().to_lowercase()).ok_or(UnknownReview)
+    }
 }
 
 /// An unknown extractor.

@@ -10,7 +10,7 @@ use crate::output;
 /// The groups of the help: a title, and the names of its commands.
 pub(crate) const GROUPS: [(&str, &[&str]); 7] = [
     ("Memories", &["remember", "recall", "get", "list", "browse"]),
-    ("Changes", &["edit", "update", "forget", "undo", "restore", "history", "link", "secret"]),
+    ("Changes", &["edit", "update", "forget", "undo", "restore", "history", "link", "review", "secret"]),
     ("Files and notes", &["files", "note", "graph", "memory-tool"]),
     ("Clients", &["setup", "uninstall", "project", "log", "why", "usage", "unanswered", "mcp"]),
     ("Teams", &["sync", "share", "unshare", "shares", "accept", "decline", "resolve", "serve"]),

@@ -30,6 +30,7 @@ mod recall;
 mod remember;
 mod residue;
 mod restore;
+mod review;
 mod secret;
 mod serve;
 mod settings;
@@ -342,6 +343,7 @@ fn carry_out(context: &Context, told: serve::Told, command: Command) -> anyhow::
         Command::Note(task) => notes::run(context, task)?,
         Command::Graph(args) => notes::graph(context, args)?,
         Command::MemoryTool => return files::tool(context),
+        Command::Review { task } => return review::run(context, task),
         Command::Unanswered(args) => unanswered::run(context, &args)?,
         Command::Usage { days } => unanswered::usage(context, days)?,
         Command::Setup(args) => setup::run(context, &args)?,

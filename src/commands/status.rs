@@ -2,7 +2,7 @@
 
 use tessera_desk::Desk;
 use tessera_desk::folders::CountFiles;
-use tessera_desk::use_cases::{Count, Counts, List};
+use tessera_desk::use_cases::{Count, CountWaiting, Counts, List};
 use tessera_engine::Timestamp;
 use tessera_engine::domain::Scope;
 use tessera_engine::store::Stats;
@@ -51,7 +51,7 @@ fn status(context: &Context) -> anyhow::Result<StatusShown> {
     let home = config::home(context.home.clone())?;
     let project = caller().scope().unwrap_or(Scope::Global);
     let exists = home.holds_store();
-    let (stats, folders, newest) = if exists { counted(context)? } else { Default::default() };
+    let (stats, folders, newest, waiting) = if exists { counted(context)? } else { Default::default() };
     let places = config::places(context.home.as_deref())?;
     Ok(StatusShown {
         version: env!("CARGO_PKG_VERSION"),
@@ -65,19 +65,21 @@ fn status(context: &Context) -> anyhow::Result<StatusShown> {
         folders,
         clients: connected(&places).iter().map(|client| client.as_str().to_owned()).collect(),
         learning: config::extractor(context.home.clone()),
+        waiting,
         server: config::team(context.home.clone()).ok().flatten().map(|(remote, _)| remote.address().to_owned()),
         problem: config::problem(context.home.clone()),
     })
 }
 
-type Counted = (Stats, usize, Option<Timestamp>);
+type Counted = (Stats, usize, Option<Timestamp>, u32);
 
 fn counted(context: &Context) -> anyhow::Result<Counted> {
     let counted = |desk: &mut Desk<'_>| {
         let Counts { stats, .. } = desk.perform(Count)?;
         let newest = desk.perform(List { limit: 1, ..List::default() })?.memories;
         let folders = desk.perform(CountFiles)?.folders;
-        Ok((stats, folders, newest.first().map(|memory| memory.created)))
+        let waiting = desk.perform(CountWaiting)?;
+        Ok((stats, folders, newest.first().map(|memory| memory.created), waiting))
     };
     context.at_local_desk(Access::Read, counted)
 }
@@ -100,6 +102,10 @@ fn text(status: &StatusShown) -> String {
         on => format!("on ({on}), in connected clients"),
     };
     let mut rows = vec![("memories", held), ("clients", clients), ("learning", learning)];
+    if status.waiting > 0 {
+        let waiting = output::counted(status.waiting, "line waits", "lines wait");
+        rows.push(("review", format!("{waiting}; `tessera review` shows them")));
+    }
     if status.deleted > 0 {
         rows.push(("deleted", format!("{}; `tessera list --deleted` lists them", status.deleted)));
     }

@@ -299,6 +299,8 @@ pub(crate) struct StatusShown {
     pub(crate) clients: Vec<String>,
     /// The extractor for automatic learning.
     pub(crate) learning: String,
+    /// The number of lines that wait for review.
+    pub(crate) waiting: u32,
     /// The team server.
     pub(crate) server: Option<String>,
     /// Problems in the settings.

@@ -14,6 +14,7 @@ use tessera_eval::{Comparison, QuestionReport, Report, ScreeningReport};
 
 use super::listing::{Forgotten, Listed, MemoryRow, RestoredMemories, Undone, Updated};
 use super::reply::{NotesPage, RecallReply};
+use super::review::{Proposals, ReviewResults};
 use super::{data, program, secrets, team};
 use crate::exit::ErrorReply;
 
@@ -46,6 +47,8 @@ fn of_memories() -> Vec<(&'static str, Schema)> {
         ("recall", described::<RecallReply>()),
         ("remember", written::<StoredView<'static>>()),
         ("restore", written::<RestoredMemories>()),
+        ("review", written::<Proposals>()),
+        ("review-results", written::<ReviewResults>()),
         ("unanswered", written::<UnansweredTopics>()),
         ("unanswered-clear", written::<program::QuestionsForgotten>()),
         ("undo", written::<Undone>()),

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::support::{World, has};
 
-const CALLS: &str = "write,pwrite64,pwritev,fdatasync,fsync,ftruncate,rename,renameat,renameat2,unlink,unlinkat,mkdir,mkdirat,rmdir,link,linkat";
+pub(crate) const CALLS: &str = "write,pwrite64,pwritev,fdatasync,fsync,ftruncate,rename,renameat,renameat2,unlink,unlinkat,mkdir,mkdirat,rmdir,link,linkat";
 /// Points of one command: the more, the longer it takes.
 const POINTS: usize = 24;
 /// A credential, as detection knows it.
@@ -38,14 +38,14 @@ impl Case {
     }
 }
 
-fn traced(world: &World, options: &[&str], args: &[String]) -> Output {
+pub(crate) fn traced(world: &World, options: &[&str], args: &[String]) -> Output {
     let mut command = world.command(Path::new("strace"));
     command.args(["-f", "-e", &format!("trace={CALLS}")]).args(options).arg(World::binary()).args(args);
     command.output().unwrap()
 }
 
 /// A copy of a world, for one death.
-fn copied(from: &World) -> World {
+pub(crate) fn copied(from: &World) -> World {
     let to = World::new();
     let target = to.path(".");
     let status = Command::new("cp").arg("-a").arg(from.path(".")).arg(target).status().unwrap();

@@ -4,12 +4,12 @@ use std::fs;
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::time::Duration;
 
 use serde_json::json;
 
+use crate::screen::OnTerminal;
+use crate::support::World;
 use crate::support::terminal::{plain, run_on_terminal, start_with};
-use crate::support::{World, ended};
 
 /// An editor that replaces a text.
 fn editor(world: &World, from: &str, to: &str) -> String {
@@ -201,68 +201,13 @@ fn settings_are_shown_alone_and_edited() {
     assert!(refused.code == Some(3) && refused.stderr.contains("`sometimes`"), "{refused:?}");
 }
 
-/// The picker on its terminal.
-struct Picker {
-    child: std::process::Child,
-    terminal: fs::File,
-    screen: vt100::Parser,
-}
-
-impl Picker {
-    fn start(world: &World, variables: &[(&str, &str)], args: &[&str]) -> Self {
-        let (child, terminal) = start_with(world, 120, variables, &[&["browse"], args].concat());
-        rustix::fs::fcntl_setfl(&terminal, rustix::fs::OFlags::NONBLOCK).unwrap();
-        Self { child, terminal, screen: vt100::Parser::new(24.try_into().unwrap(), 120.try_into().unwrap(), 0) }
-    }
-
-    /// Waits until the screen shows these words.
-    fn until(&mut self, words: &str) {
-        let started = std::time::Instant::now();
-        loop {
-            let mut piece = [0; 4096];
-            match self.terminal.read(&mut piece) {
-                Ok(count) => self.screen.process(&piece[..count]),
-                Err(_) => std::thread::sleep(Duration::from_millis(10)),
-            }
-            let text = self.screen.screen().contents();
-            if text.contains(words) {
-                return;
-            }
-            assert!(started.elapsed() < Duration::from_secs(30), "{words}: {text}");
-        }
-    }
-
-    /// Waits until the picker has left its screen and printed these words.
-    fn until_left(&mut self, words: &str) {
-        while self.screen.screen().alternate_screen() {
-            self.until("");
-        }
-        self.until(words);
-    }
-
-    fn press(&mut self, keys: &str) {
-        self.terminal.write_all(keys.as_bytes()).unwrap();
-    }
-
-    fn end(mut self) -> Option<i32> {
-        // The terminal is read until its end, so that the program does not wait.
-        let started = std::time::Instant::now();
-        let mut piece = [0; 4096];
-        while self.child.try_wait().unwrap().is_none() {
-            let _ = self.terminal.read(&mut piece);
-            assert!(started.elapsed() < Duration::from_secs(30), "the picker does not end");
-        }
-        ended(self.child).and_then(|ran| ran.code)
-    }
-}
-
 #[test]
 fn the_picker_finds_shows_edits_deletes_and_undoes() {
     let world = World::new();
     world.remember("The crane of the harbour is yellow");
     world.remember("The mill is on Elm Street");
     let program = editor(&world, "yellow", "green");
-    let mut picker = Picker::start(&world, &[("EDITOR", &program)], &[]);
+    let mut picker = OnTerminal::start(&world, &[("EDITOR", &program)], &["browse"]);
     picker.until("2 found");
     picker.press("\u{1a}");
     picker.until("Nothing was changed here");
@@ -302,7 +247,7 @@ fn the_picker_prints_a_chosen_text_and_needs_a_terminal() {
     let world = World::new();
     world.remember("The crane of the harbour is yellow");
     world.remember("The mill is on Elm Street");
-    let mut picker = Picker::start(&world, &[], &["--print", "Elm"]);
+    let mut picker = OnTerminal::start(&world, &[], &["browse", "--print", "Elm"]);
     picker.until("Enter prints");
     picker.press("\r");
     picker.until_left("The mill is on Elm Street");
@@ -315,7 +260,7 @@ fn the_picker_prints_a_chosen_text_and_needs_a_terminal() {
 fn a_signal_leaves_the_terminal_as_it_was() {
     let world = World::new();
     world.remember("The mill is on Elm Street");
-    let mut picker = Picker::start(&world, &[], &[]);
+    let mut picker = OnTerminal::start(&world, &[], &["browse"]);
     picker.until("1 found");
     assert!(picker.screen.screen().alternate_screen());
     let pid = picker.child.id().to_string();

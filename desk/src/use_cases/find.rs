@@ -95,6 +95,7 @@ impl Question {
     /// The reply; nothing is recorded yet.
     fn reply(&self, store: &mut Store) -> Result<Reply, StoreError> {
         let ranking = store.rank(&self.request)?;
+        let ranking = store.with_unreviewed(&self.request, ranking)?;
         match self.form {
             Form::Text => store.answer(&self.request, &ranking),
             Form::Json(rows) => store.answer_json(&self.request, &ranking, rows),

@@ -10,6 +10,7 @@ mod named;
 mod notes;
 mod project;
 mod remember;
+mod review;
 mod secret;
 #[cfg(test)]
 mod tests;
@@ -30,6 +31,7 @@ pub use named::{FilePosition, Meant, Named, WhereInFiles};
 pub use notes::{BuildContext, FindMemory, FindNote, NotesReply, Part, ReadNote, RecentActivity, SearchNotes, Within};
 pub use project::{IsBelieved, Places, Purged, ScanSecrets, TrustProject, UntrustProject};
 pub use remember::{Remember, described};
+pub use review::{CountWaiting, Decide, Proposal, Propose, ReviewId, ReviewItem, ReviewQueue, Reviewed, Verdict};
 pub use secret::{AllowSecret, ForgetSecret, HideText, ListSecrets, Reveal, RotateKey, SecretUses, SecretsListed};
 pub use transfer::{Export, Import, ImportNotes, NoteFile, NotesImported};
 pub use unanswered::{ForgetQuestions, ListUnanswered, UnansweredTopic, UnansweredTopics};

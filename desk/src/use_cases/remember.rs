@@ -76,7 +76,7 @@ impl UseCase for Remember {
         // Nothing is derived from a secret text.
         let category = self.category.or_else(|| self.sensitive.is_some().then(Category::default));
         let scope = self.scope.unwrap_or_else(|| caller.default_scope(&self.content, category.as_ref()));
-        store.remember(Draft {
+        let stored = store.remember(Draft {
             category,
             kind: self.kind,
             importance: self.importance,
@@ -97,6 +97,11 @@ impl UseCase for Remember {
             reason: self.reason,
             links: replaced.map(|to| Link { kind: LinkKind::Supersedes, to }).into_iter().collect(),
             ..Draft::new(self.content)
-        })
+        })?;
+        // The memory is already stored, so a failure only leaves the line in the queue.
+        if let Err(error) = store.stored_otherwise(&stored.memory.content) {
+            tracing::debug!(%error, "the line stays in the review queue");
+        }
+        Ok(stored)
     }
 }

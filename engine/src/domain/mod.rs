@@ -1,6 +1,7 @@
 //! The types of the engine. The types do not depend on text analysis, SQL, JSON-RPC or HTTP.
 
 mod budget;
+mod candidate;
 mod error;
 mod expiry;
 mod file;
@@ -18,6 +19,7 @@ mod time;
 mod written_time;
 
 pub use budget::{TokenBudget, TokenCount, TokenProfile};
+pub use candidate::{Candidate, CandidateId, Digest};
 pub use error::DomainError;
 pub use expiry::Expiry;
 pub use file::{FilePath, InFile, content_of_file, file_of_content};

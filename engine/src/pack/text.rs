@@ -39,6 +39,8 @@ pub struct TextFrame {
     pub(super) highest: u32,
     /// The lines below the header: spelling corrections, and remarks about requested memories.
     pub(super) read_as: String,
+    /// True if these lines contain texts of the review queue, so that even a reply without matches needs a frame.
+    shows_unreviewed: bool,
 }
 
 /// The tokens of a reply without matches, without the number in it. The first value is for replies with exact counts.
@@ -72,7 +74,16 @@ pub(super) const MOST_FOR_READINGS: u32 = 6;
 impl TextFrame {
     /// Creates the frame of a reply for this number of matches.
     pub fn new(total: u32, budget: TokenBudget, profile: TokenProfile) -> Self {
-        Self { total, budget, profile, is_limited: false, is_unsure: false, highest: u32::MAX, read_as: String::new() }
+        Self {
+            total,
+            budget,
+            profile,
+            is_limited: false,
+            is_unsure: false,
+            highest: u32::MAX,
+            read_as: String::new(),
+            shows_unreviewed: false,
+        }
     }
 
     /// Adds spelling corrections.
@@ -83,11 +94,13 @@ impl TextFrame {
         Self { read_as: if is_worth_it { read_as } else { String::new() }, ..self }
     }
 
-    /// Adds remarks about requested memories.
+    /// Adds remarks.
     #[must_use]
     pub fn remarking(mut self, remarks: &[(Remark, Vec<String>)]) -> Self {
         for (remark, names) in remarks {
-            self.read_as.push_str(&remark.line(names, self.budget.get() / MOST_FOR_READINGS));
+            let line = remark.line(names, self.budget.get() / MOST_FOR_READINGS);
+            self.shows_unreviewed |= *remark == Remark::Unreviewed && !line.is_empty();
+            self.read_as.push_str(&line);
         }
         self
     }
@@ -181,6 +194,10 @@ impl TextFrame {
     /// Renders a reply without matches. The given lines follow; `tokens` is their number of tokens. Returns the body
     /// and its tokens in the unit of the profile.
     pub fn nothing(&self, lines: &str, tokens: u32) -> (String, u32) {
+        if self.shows_unreviewed {
+            let used = self.profile.stated(|used| tokens + self.header_tokens(used) + FOOTER_TOKENS);
+            return (format!("{}{lines}{FOOTER}", self.header(used)), used);
+        }
         let [exact, estimate] = NOTHING_TOKENS;
         let words = tokens + if self.profile.is_exact() { exact } else { estimate };
         let used = self.profile.stated(|used| words + number_tokens(used));

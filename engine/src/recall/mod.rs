@@ -23,6 +23,8 @@ mod relevance;
 mod scorer;
 mod search;
 mod timing;
+#[cfg(feature = "sqlite")]
+mod unreviewed;
 mod weak;
 
 pub use answer::{Form, answer};
@@ -35,3 +37,5 @@ pub use rank::Ranking;
 pub use relevance::{FEATURES, Features};
 pub use search::rank;
 pub use timing::{TimeKind, TimeOrder, Timing};
+#[cfg(feature = "sqlite")]
+pub(crate) use unreviewed::matching_lines;

@@ -167,6 +167,9 @@ pub struct Weights {
     pub updates_least: i32,
     /// The minimum odds of a possible update, which is only reported.
     pub may_update_least: i32,
+    /// The minimum value of a line of the review queue that a reply shows: the share of the question's words in it plus
+    /// its cosine similarity.
+    pub unreviewed_least: f64,
 }
 
 /// How close to the best match the others must be, for a question about time with a subject.
@@ -262,6 +265,7 @@ impl Default for Weights {
             updates: Cow::Borrowed(UPDATES),
             updates_least: 200,
             may_update_least: -900,
+            unreviewed_least: 0.62,
         }
     }
 }

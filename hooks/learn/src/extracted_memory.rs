@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tessera_desk::screen::holds_credential;
 use tessera_engine::domain::{Category, Importance, ShortId, Tag};
+use tessera_engine::learning::CERTAIN;
 use tessera_tables::names;
 
 use crate::transcript::Turn;
@@ -72,6 +73,8 @@ pub(crate) struct ExtractedMemory {
     pub(crate) supersedes: Option<ShortId>,
     /// The statement that no longer holds, in the user's words.
     pub(crate) replaces: Option<String>,
+    /// The probability that it is worth remembering, if the classifier found it. Patterns and models state none.
+    pub(crate) probability: Option<f64>,
 }
 
 impl ExtractedMemory {
@@ -87,7 +90,13 @@ impl ExtractedMemory {
             keywords: Vec::new(),
             supersedes: None,
             replaces: None,
+            probability: None,
         }
+    }
+
+    /// True if it is certain enough to be stored without review.
+    pub(crate) fn is_certain(&self) -> bool {
+        self.probability.is_none_or(|probability| probability >= CERTAIN)
     }
 }
 

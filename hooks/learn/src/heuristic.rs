@@ -118,7 +118,8 @@ pub(crate) fn extracted_memories(window: &Window<'_>) -> Vec<ExtractedMemory> {
 }
 
 /// The memories of a message. If the patterns find a statement in each of its sentences, each statement is a memory. If
-/// they do not, the classifier decides about the complete message.
+/// they do not, the classifier decides about the complete message. If the classifier is uncertain, the statements of the
+/// patterns have priority.
 fn of_message(said: &str, before: &str) -> Vec<ExtractedMemory> {
     let all = sentences(said);
     let by_patterns: Vec<ExtractedMemory> = all.iter().filter_map(|sentence| lesson(sentence)).collect();
@@ -126,17 +127,19 @@ fn of_message(said: &str, before: &str) -> Vec<ExtractedMemory> {
         return by_patterns;
     }
     let message = Message::new(said, before);
-    let Some(memory) = message.teaches().then(|| message.memory()).flatten() else { return by_patterns };
+    let is_asked = message.teaches() || (by_patterns.is_empty() && message.may_teach());
+    let Some(memory) = is_asked.then(|| message.memory()).flatten() else { return by_patterns };
     let replaces = by_patterns.into_iter().find_map(|lesson| lesson.replaces);
     vec![ExtractedMemory { replaces, ..memory }]
 }
 
-/// The statements of a turn that would be kept if the store contained no memory. A correction without a subject is
-/// not among them.
+/// The statements of a turn that would be stored without review if the store contained no memory. A correction without a
+/// subject is not among them.
 pub fn statements(said: &str) -> Vec<String> {
     let turn = Turn { id: String::new(), at: None, user: said.to_owned(), assistant: String::new() };
     let found = extracted_memories(&Window { turns: &[turn], is_deep: false, before: "", known: &[] });
-    found.into_iter().map(|lesson| lesson.content).filter(|content| !lacks_subject(content)).collect()
+    let stored = found.into_iter().filter(ExtractedMemory::is_certain);
+    stored.map(|lesson| lesson.content).filter(|content| !lacks_subject(content)).collect()
 }
 
 /// Sentences; a line break also ends one.

@@ -3,13 +3,16 @@
 use std::collections::BTreeSet;
 
 use tessera_desk::queue::Job;
-use tessera_desk::use_cases::{Forget, Remember};
+use tessera_desk::use_cases::{Forget, Propose, Remember};
 use tessera_desk::{Caller, Desk, Project};
 use tessera_engine::Store;
-use tessera_engine::domain::{Filters, Importance, Memory, MemoryRef, Origin, RecallRequest, Scope, ShortId, Trust};
+use tessera_engine::domain::{
+    Filters, Importance, Memory, MemoryRef, Origin, RecallRequest, Scope, ShortId, Timestamp, Trust,
+};
 use tessera_engine::enrich::is_about_here;
-use tessera_engine::store::{Erase, StoreError};
+use tessera_engine::store::{Decided, Erase, StoreError};
 use tessera_engine::text::{TokenKind, tokenize};
+use tessera_hooks::ReviewChoice;
 use tessera_hooks::said::runs_something;
 
 use crate::correction::{corrected, lacks_subject};
@@ -23,7 +26,9 @@ use crate::transcript::Turn;
 pub(crate) enum Outcome {
     /// A new memory was stored.
     Stored,
-    /// It was already known.
+    /// It waits for review.
+    Waiting,
+    /// It was already known, or the user dropped it.
     Known,
     /// It names no subject, so it was not stored.
     Unclear,
@@ -40,14 +45,25 @@ const SAME: f64 = 0.6;
 const FRAME: &str = "user prefer preferred use using like want always never now instead actually decided switched moved \
      migrated changed replaced dropped longer anymore please go going new keep make";
 
-/// Stores an extracted memory, or counts the known memory as used.
+/// Where an extracted memory comes from, and which of its kind wait for review.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Source<'a> {
+    pub(crate) job: &'a Job,
+    pub(crate) turn: &'a Turn,
+    pub(crate) extractor: Extractor,
+    pub(crate) review: ReviewChoice,
+}
+
+/// Stores an extracted memory, adds it to the review queue, or counts the known memory as used.
 pub(crate) fn reconcile(
     store: &mut Store,
     lesson: &ExtractedMemory,
-    job: &Job,
-    turn: &Turn,
-    extractor: Extractor,
+    source: Source<'_>,
 ) -> Result<Outcome, StoreError> {
+    let Source { job, turn, review, .. } = source;
+    if review == ReviewChoice::Off && !lesson.is_certain() {
+        return Ok(Outcome::Unclear);
+    }
     let scope = scope_of(lesson, &job.scope);
     let near = near(store, lesson, &scope)?;
     let Some(lesson) = &with_subject(lesson, &near) else { return Ok(Outcome::Unclear) };
@@ -62,13 +78,37 @@ pub(crate) fn reconcile(
     if store.was_forgotten_after(&lesson.content, &scope, said)? {
         return Ok(Outcome::Known);
     }
+    // The classifier never learns a dropped line again. A person can still ask for it with "remember that".
+    if lesson.probability.is_some() && store.is_decided(&Decided::Line(&lesson.content))? {
+        return Ok(Outcome::Known);
+    }
+    let line = line_of(lesson, scope, said, source, &near);
+    let caller = caller(job);
+    let mut desk = Desk::new(store, &caller);
+    if review == ReviewChoice::All || !lesson.is_certain() {
+        let certainty = lesson.probability.map(percent);
+        let waiting = desk.perform(Propose { line, certainty })?;
+        return Ok(waiting.map_or(Outcome::Known, |_| Outcome::Waiting));
+    }
+    let stored = match desk.perform(line) {
+        // The user wants no texts with credentials, so nothing is learned from this one.
+        Err(StoreError::Credential { .. }) => return Ok(Outcome::Known),
+        // A plugin rejected it; the plugin log says so.
+        Err(StoreError::Refused { .. }) => return Ok(Outcome::Known),
+        stored => stored?,
+    };
+    Ok(if stored.existed { Outcome::Known } else { Outcome::Stored })
+}
+
+/// The memory that an extracted memory becomes.
+fn line_of(lesson: &ExtractedMemory, scope: Scope, said: Timestamp, source: Source<'_>, near: &[Memory]) -> Remember {
     let is_passing = is_passing(lesson);
-    let replaced = replaced_by(lesson, &near);
+    let replaced = replaced_by(lesson, near);
     let mut tags = lesson.tags.clone();
-    for tag in ["auto-learned", extractor.as_str(), lesson.kind.as_str()] {
+    for tag in ["auto-learned", source.extractor.as_str(), lesson.kind.as_str()] {
         tags.extend(tag.parse().ok().filter(|tag| !tags.contains(tag)));
     }
-    let lesson = Remember {
+    Remember {
         content: lesson.content.clone(),
         category: Some(lesson.category.clone().unwrap_or_else(|| lesson.kind.category())),
         importance: Some(if is_passing { PASSING_IMPORTANCE } else { lesson.importance }),
@@ -82,15 +122,12 @@ pub(crate) fn reconcile(
         // A memory never hides another one that the user trusts more. Such a memory is marked as older instead.
         supersedes: replaced.filter(|memory| memory.trust != Trust::User).map(|memory| MemoryRef::Id(memory.id)),
         ..Remember::default()
-    };
-    let stored = match Desk::new(store, &caller(job)).perform(lesson) {
-        // The user wants no texts with credentials, so nothing is learned from this one.
-        Err(StoreError::Credential { .. }) => return Ok(Outcome::Known),
-        // A plugin rejected it; the plugin log says so.
-        Err(StoreError::Refused { .. }) => return Ok(Outcome::Known),
-        stored => stored?,
-    };
-    Ok(if stored.existed { Outcome::Known } else { Outcome::Stored })
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a percentage is between 0 and 100")]
+fn percent(probability: f64) -> u8 {
+    (probability.clamp(0.0, 1.0) * 100.0).round() as u8
 }
 
 /// The extracted memory with a subject. A correction without one gets the subject of the memory whose value it corrects.
@@ -217,25 +254,28 @@ fn subject(text: &str) -> BTreeSet<String> {
 /// Deletes what was learned from the previous turn. "Forget that" does not refer to earlier turns.
 pub(crate) fn take_back(store: &mut Store, job: &Job, before: Option<&Turn>) -> Result<usize, StoreError> {
     let Some(before) = before else { return Ok(0) };
+    // If a client writes no times, the words decide.
+    let is_of_it = |created: Timestamp, content: &str| match before.at {
+        Some(said) => created == said,
+        None => is_subsequence(&words(content), &words(&before.user)),
+    };
+    let is_here = |session: Option<&String>| session == Some(&job.session);
+    let waiting = store.retract(|line| is_here(line.session.as_ref()) && is_of_it(line.created, &line.content))?;
     let mut learned = Vec::new();
     for short_id in store.of_session(&job.session, 200)? {
         learned.extend(store.get(MemoryRef::ShortId(short_id))?.filter(|memory| memory.origin == Origin::AutoLearn));
     }
-    // If a client writes no times, the words decide.
-    let is_of_it = |memory: &&Memory| match before.at {
-        Some(said) => memory.created == said,
-        None => is_subsequence(&words(&memory.content), &words(&before.user)),
-    };
+    let is_of_it = |memory: &&Memory| is_of_it(memory.created, &memory.content);
     let of_last = learned.iter().filter(is_of_it);
     let ids: Vec<MemoryRef> = of_last.map(|memory| MemoryRef::ShortId(memory.short_id)).collect();
     if ids.is_empty() {
-        return Ok(0);
+        return Ok(waiting);
     }
     let forget = Forget { ids, erase: Erase::Soft, reason: Some("the user retracted it".into()) };
     match Desk::new(store, &caller(job)).perform(forget) {
         // A plugin rejected the deletion; the plugin log says so.
-        Err(StoreError::Refused { .. }) => Ok(0),
-        gone => Ok(gone?.forgotten.len()),
+        Err(StoreError::Refused { .. }) => Ok(waiting),
+        gone => Ok(gone?.forgotten.len() + waiting),
     }
 }
 
@@ -274,7 +314,8 @@ mod tests {
             not_before: None,
         };
         let turn = Turn { id: "1".into(), at: None, user: lesson.content.clone(), assistant: String::new() };
-        let outcome = reconcile(store, lesson, &job, &turn, Extractor::Heuristic).unwrap();
+        let source = Source { job: &job, turn: &turn, extractor: Extractor::Heuristic, review: ReviewChoice::Ask };
+        let outcome = reconcile(store, lesson, source).unwrap();
         let page = store.list(&tessera_engine::store::ListRequest { limit: 1, ..Default::default() }).unwrap();
         (outcome, page.memories.first().and_then(|memory| memory.expires))
     }

@@ -8,7 +8,7 @@ use tessera_desk::screen::holds_credential;
 use tessera_engine::compose::categories;
 use tessera_engine::domain::Category;
 use tessera_engine::embedding::{Encoder, Vector, as_read};
-use tessera_engine::learning::{CERTAIN, Kind, Taught, end_of, inputs, taught};
+use tessera_engine::learning::{CERTAIN, Kind, POSSIBLE, Taught, end_of, inputs, taught};
 use tessera_hooks::said::sentences;
 
 use crate::correction::lacks_subject;
@@ -57,6 +57,11 @@ impl<'a> Message<'a> {
         self.taught.probability >= CERTAIN
     }
 
+    /// True if the message teaches something, or may do so.
+    pub(crate) fn may_teach(&self) -> bool {
+        self.taught.probability >= POSSIBLE
+    }
+
     /// The memory of the message. `None` if its text is too long, is a question, or contains a credential.
     pub(crate) fn memory(&self) -> Option<ExtractedMemory> {
         let own = self.own_sentences();
@@ -77,6 +82,7 @@ impl<'a> Message<'a> {
         Some(ExtractedMemory {
             category: Some(self.category(&content, kind)),
             is_everywhere: Some(self.taught.is_everywhere),
+            probability: Some(self.taught.probability),
             ..ExtractedMemory::new(kind, content)
         })
     }

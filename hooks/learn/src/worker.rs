@@ -15,7 +15,7 @@ use crate::claude;
 use crate::extracted_memory::{ExtractorError, MOST_ANSWERED, Means, Verdict, Window};
 use crate::extractor::Extractor;
 use crate::heuristic::{Retraction, taken_back};
-use crate::reconcile::{self, Outcome};
+use crate::reconcile::{self, Outcome, Source};
 use crate::transcript::{Turn, Turns, turns};
 use tessera_desk::chain::spool;
 use tessera_desk::embedding::{Pace, work_off};
@@ -229,7 +229,8 @@ fn judged(job: &Job, excerpt: &Window<'_>, store: &mut Store, court: &mut Extrac
     let (extractor, verdict) = court.extractor(&window, job, store)?;
     let mut learned = 0;
     for lesson in &verdict.extracted_memories {
-        match reconcile::reconcile(store, lesson, job, turn, extractor) {
+        let source = Source { job, turn, extractor, review: court.surroundings.settings.review };
+        match reconcile::reconcile(store, lesson, source) {
             Ok(Outcome::Stored) => learned += 1,
             Ok(_) => {}
             // The store would also reject it later.

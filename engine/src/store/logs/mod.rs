@@ -1,8 +1,9 @@
-//! The logs of a store: history, uses, deliveries and learning. Also the maintenance after a write, which processes
+//! The logs of a store: history, uses, deliveries, learning and its review queue. Also the maintenance after a write, which processes
 //! these logs and truncates the write-ahead log after a permanent deletion.
 
 pub(crate) mod access_log;
 pub(crate) mod beside;
+pub(crate) mod candidates;
 pub(crate) mod chores;
 pub(crate) mod deliveries;
 pub(crate) mod history;

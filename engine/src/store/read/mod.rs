@@ -7,6 +7,8 @@ pub(crate) mod near;
 pub(crate) mod newer;
 pub(crate) mod recall;
 pub(crate) mod relations;
+pub(crate) mod review;
 pub(crate) mod secrets;
 pub(crate) mod session_summary;
 pub(crate) mod stats;
+pub(crate) mod unreviewed;

@@ -81,7 +81,7 @@ impl Table {
 }
 
 /// All tables. Rows of a file come after its memory, because they contain its revision.
-pub(crate) static TABLES: [Table; 35] = [
+pub(crate) static TABLES: [Table; 37] = [
     table("meta", &["key"], Apart),
     table("memories", &["short_id"], Apart),
     table("outbox", &["n"], Apart)
@@ -112,6 +112,8 @@ pub(crate) static TABLES: [Table; 35] = [
     table("unanswered_questions", &["n"], Rows)
         .texts(&[text("text"), text("words"), text("scope")])
         .erase(&[in_copies("DELETE FROM unanswered_questions WHERE ?1 IS NOT NULL")]),
+    table("candidates", &["id"], Rows).texts(&[text("candidate")]),
+    table("reviewed", &["digest"], Rows),
     // In the store, a secret in a vault is first deleted there.
     table("secrets", &["memory", "name"], Rows).erase(&[in_copies("DELETE FROM secrets WHERE memory = ?1")]),
     table("secret_uses", &["n"], Rows)

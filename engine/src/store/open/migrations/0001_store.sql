@@ -281,6 +281,19 @@ CREATE TABLE unanswered_questions (
     text  TEXT                         -- the question itself, if the user wants Tessera to keep it
 ) STRICT;
 
+-- The review queue: lines that wait for the user's decision. They are not memories, and are never synced.
+CREATE TABLE candidates (
+    id        TEXT PRIMARY KEY,        -- letters that are derived from the text
+    at        INTEGER NOT NULL,        -- when the line was added
+    candidate TEXT NOT NULL,           -- JSON
+    embedding BLOB NOT NULL            -- the vector of the line; empty if semantic search was off
+) STRICT, WITHOUT ROWID;
+-- Decisions of the review queue that are not asked for again: dropped lines, pairs that stay, memories that stay.
+CREATE TABLE reviewed (
+    digest BLOB PRIMARY KEY CHECK (length(digest) = 16),  -- the subject cannot be read from it
+    at     INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
 -- Secrets that were redacted in texts. The text contains their name in place of the value.
 CREATE TABLE secrets (
     memory BLOB NOT NULL CHECK (length(memory) = 16),
