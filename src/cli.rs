@@ -24,7 +24,7 @@ use tessera_engine::domain::{LinkKind, MemoryRef};
 
 use crate::commands::candidates;
 use crate::output::ColorChoice;
-use values::{named, revision, rows, whole};
+use values::{named, revision, whole};
 
 pub(crate) use eval::{Eval, EvalOptions, EvalUnit, EvalVectors};
 pub(crate) use files::{AddArguments, FilesTask};
@@ -33,10 +33,10 @@ pub(crate) use groups::GROUPS;
 pub(crate) use groups::{command, command_for};
 pub(crate) use import::{ExportArguments, ImportArguments, ImportKind, OlderArguments, Whose};
 pub(crate) use memories::{Forget, List, Recall, Remember, Update};
-pub(crate) use notes::{Filter, GraphArguments, NoteBounds, NoteTask, UnansweredArguments};
+pub(crate) use notes::{Filter, GraphArguments, LogArguments, NoteBounds, NoteTask, UnansweredArguments};
 pub(crate) use plugin::{AddPlugin, Language, PluginTask};
 pub(crate) use program::{CompletionsTask, SettingsTask, manner};
-pub(crate) use review::ReviewTask;
+pub(crate) use review::{ReviewArguments, ReviewTask};
 pub(crate) use setup::{ProjectTask, Setup, SetupClient};
 pub(crate) use team::{Keep, Offered, SecretTask, Share, SyncTask, UploadChoice};
 pub(crate) use text::arguments;
@@ -259,20 +259,19 @@ Examples:
         #[command(subcommand)]
         task: Option<ProjectTask>,
     },
-    /// Show which memories the hooks added to prompts, and when
+    /// Show what hooks added to prompts, and what was learned
     #[command(
         alias = "logs",
         after_help = "Example:
   tessera log --limit 5"
     )]
-    Log {
-        /// Only events of this session
-        #[arg(long)]
-        session: Option<String>,
-        /// The number of recent events to show
-        #[arg(long, short = 'n', default_value = "20", value_name = "N", value_parser = rows, allow_negative_numbers = true)]
-        limit: usize,
-    },
+    Log(LogArguments),
+    /// Print one line about this session, for a client's status line
+    #[command(after_help = "The command reads the client's JSON on stdin.
+
+Example:
+  echo '{\"session_id\":\"s1\"}' | tessera statusline")]
+    Statusline,
     /// Show where a memory comes from, and when and why it was recalled
     #[command(after_help = "Example:
   tessera why 42")]
@@ -289,24 +288,8 @@ Examples:
         #[arg(long, default_value_t = 14, value_name = "N", value_parser = whole(1..=36_500), allow_negative_numbers = true)]
         days: u32,
     },
-    /// Accept, edit or drop what Tessera proposes to remember
-    #[command(
-        after_help = "Tessera proposes lines that it is not certain about. It also proposes to mark outdated memories, and to
-delete memories that repeat others or were never used. Without an action, you decide with keys at a
-terminal; otherwise, the command lists the proposals.
-
-Examples:
-  tessera review
-  tessera review accept kdbfwm
-  tessera review accept kdbfwm --content 'We deploy on Fridays'
-  tessera review drop kdbfwm 57/42
-  tessera review edit"
-    )]
-    Review {
-        /// The action [default: keys at a terminal, otherwise the list]
-        #[command(subcommand)]
-        task: Option<ReviewTask>,
-    },
+    /// Accept, edit or drop what Tessera proposes to store, mark or delete
+    Review(ReviewArguments),
     /// List frequent questions that no memory answers
     #[command(after_help = "Example:
   tessera unanswered --since 30d")]

@@ -106,6 +106,8 @@ settings! {
         "older variable: 1, true or yes makes hooks log to stderr; `tessera log` always works";
     DEBUG_MODE = "DEBUG_MODE":
         "older variable: 1, true or yes means TESSERA_LOG=debug; ignored if TESSERA_LOG is set";
+    SHOW("hooks.show") = "TESSERA_HOOKS_SHOW":
+        "what hooks show you in the client: what was learned (learned, the default), also what was added (all), or nothing (off)";
     DEADLINE("hooks.deadline_ms") = "TESSERA_HOOKS_DEADLINE_MS":
         "time limit of a hook in milliseconds (default 1000)";
     EXTRACTOR("learn.extractor") = "TESSERA_LEARN_EXTRACTOR" "CLAUDE_PLUGIN_OPTION_EXTRACTOR":
@@ -405,6 +407,7 @@ fn hook_settings(file: &ConfigFile) -> Result<HookSettings, SetupError> {
         auto_approve: AUTO_APPROVE.parsed(file, unset.auto_approve, switch)? && !NO_APPROVAL.is_on(),
         extractor: EXTRACTOR.parsed(file, unset.extractor, any)?,
         review: REVIEW.parsed(file, unset.review, any)?,
+        show: SHOW.parsed(file, unset.show, any)?,
         daily_tokens: DAILY_TOKENS.parsed(file, unset.daily_tokens, number)?,
         embedding: SEMANTIC.parsed(file, unset.embedding, switch)?,
         plugins: plugins::of_hooks(file)?,

@@ -1,5 +1,6 @@
 //! The only module that prints.
 
+mod keys;
 mod pager;
 mod signals;
 mod table;
@@ -14,6 +15,7 @@ use serde::Serialize;
 use tessera_engine::screen::dropped;
 pub(crate) use tessera_engine::text::shown;
 
+pub(crate) use keys::{Input, Keys, is_closed};
 pub(crate) use pager::page;
 pub(crate) use signals::Undisturbed;
 pub(crate) use table::{rows, table};

@@ -20,7 +20,7 @@ pub(crate) use listing::{FailedFile, Forgotten, Listed, RestoredFiles, RestoredM
 pub(crate) use program::{
     BackedUp, Check, DemoAnswer, Doctor, EvalLife, EvalPrompts, EvalTimes, Learned, ManualWritten, PluginAdded,
     PluginAnswer, PluginCall, PluginCreated, PluginRemoved, PluginRow, ProjectShown, QuestionsForgotten,
-    SettingChanged, SettingFrom, SettingRow, SettingsFile, SettingsPlan, Statistics, StatusShown,
+    SettingChanged, SettingFrom, SettingRow, SettingsFile, SettingsPlan, Statistics, StatusLine, StatusShown,
 };
 pub(crate) use reply::RecallReply;
 pub(crate) use review::{Decision, Proposals, ReviewResults};

@@ -33,6 +33,7 @@ pub mod log;
 mod older_rows;
 pub mod project;
 pub mod queue;
+pub mod results;
 pub mod screen;
 #[cfg(feature = "team")]
 mod shared;

@@ -5,12 +5,13 @@ use std::time::Instant;
 use tessera_desk::Desk;
 use tessera_desk::use_cases::Acting;
 use tessera_engine::action::Action;
+use tessera_engine::domain::ShortId;
 use tessera_engine::store::Usage;
 
-use crate::approve;
 use crate::reply::{HookError, Reply, caller, claim, dir_of, event};
 use crate::surroundings::Surroundings;
 use crate::wire::Payload;
+use crate::{approve, notice};
 
 const EVENT: &str = "PreToolUse";
 
@@ -41,5 +42,8 @@ fn on_action(payload: &Payload, surroundings: &Surroundings) -> Result<Option<Re
     };
     let (mut store, caller) = (surroundings.open(Usage::ReadOnce)?, caller(payload, surroundings));
     let advice = Desk::new(&mut store, &caller).perform(acting)?;
-    Ok(advice.map(|advice| Reply::context(EVENT, &advice.body)))
+    Ok(advice.map(|advice| {
+        let ids: Vec<ShortId> = advice.lines.iter().map(|(id, _, _)| *id).collect();
+        notice::given(EVENT, &advice.body, &ids, surroundings.settings.profile.of_o200k(advice.tokens), surroundings)
+    }))
 }

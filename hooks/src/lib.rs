@@ -17,6 +17,7 @@ pub mod wire;
 mod action;
 mod approve;
 mod failure;
+mod notice;
 mod recall;
 mod reply;
 mod session;
@@ -25,6 +26,5 @@ mod stop;
 pub use approve::{NOTE_TOOLS, SAFE_TOOLS, SERVERS};
 pub use run::{answer, events, run, told_of_settings};
 pub use surroundings::{
-    ActionBudgets, ExtractorChoice, MOST_CHARACTERS, ReviewChoice, Settings, Surroundings, UnknownExtractor,
-    UnknownReview,
+    ActionBudgets, ExtractorChoice, MOST_CHARACTERS, ReviewChoice, Settings, ShowChoice, Surroundings, UnknownChoice,
 };

@@ -7,9 +7,11 @@ use std::time::Instant;
 
 use tessera_desk::use_cases::{Prompted, Question};
 use tessera_desk::{Desk, chain, files};
-use tessera_engine::domain::{Purpose, RecallRequest};
+use tessera_engine::domain::{Purpose, RecallRequest, ShortId};
+use tessera_engine::pack::Recall;
 use tessera_engine::store::{Ahead, Home, Usage, private_file};
 
+use crate::notice;
 use crate::prompt::Reading;
 use crate::reply::{HookError, Reply, caller, claim, event};
 use crate::surroundings::Surroundings;
@@ -17,8 +19,12 @@ use crate::wire::Payload;
 
 const EVENT: &str = "UserPromptSubmit";
 
-/// Adds matching memories to a prompt before the model sees it.
+/// Adds matching memories to a prompt before the model sees it, and shows what was learned from earlier prompts.
 pub(crate) fn on_prompt(payload: &Payload, surroundings: &Surroundings) -> Result<Option<Reply>, HookError> {
+    Ok(notice::with_results(for_prompt(payload, surroundings)?, payload, surroundings))
+}
+
+fn for_prompt(payload: &Payload, surroundings: &Surroundings) -> Result<Option<Reply>, HookError> {
     let started = Instant::now();
     if !surroundings.settings.recall || !surroundings.home.holds_store() {
         return Ok(None);
@@ -50,7 +56,13 @@ pub(crate) fn recalled(
     let (mut store, caller) = (surroundings.open(Usage::ReadOnce)?, caller(payload, surroundings));
     store.expect(ahead);
     let given = Desk::new(&mut store, &caller).perform(prompted)?;
-    Ok(given.map(|given| Reply::context(event, &given.body)))
+    Ok(given.map(|given| notice::given(event, &given.body, &ids_of(&given), given.tokens_used, surroundings)))
+}
+
+/// The memories in a reply.
+pub(crate) fn ids_of(given: &Recall) -> Vec<ShortId> {
+    let details = given.details.iter().map(|detail| detail.memory.short_id);
+    details.chain(given.index.iter().map(|entry| entry.memory.short_id)).collect()
 }
 
 /// True if the person has already seen this notice.

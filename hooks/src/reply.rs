@@ -31,11 +31,12 @@ impl Reply {
         Self(json!({ "systemMessage": text }))
     }
 
-    /// Adds text for the person.
+    /// Adds a line of text for the person.
     #[must_use]
     pub(crate) fn with_notice(mut self, text: &str) -> Self {
         if let Some(fields) = self.0.as_object_mut() {
-            fields.insert("systemMessage".into(), json!(text));
+            let before = fields.get("systemMessage").and_then(Value::as_str).map(|before| format!("{before}\n"));
+            fields.insert("systemMessage".into(), json!(format!("{}{text}", before.unwrap_or_default())));
         }
         self
     }

@@ -19,7 +19,7 @@ use tessera_engine::store::Usage;
 use crate::reply::{HookError, Reply, caller, claim, event};
 use crate::surroundings::Surroundings;
 use crate::wire::Payload;
-use crate::{recall, stop};
+use crate::{notice, recall, stop};
 
 const EVENT: &str = "SessionStart";
 /// Maximum characters of a project's name in a notice.
@@ -29,8 +29,13 @@ const LONGEST_PROBLEM: usize = 400;
 /// Maximum characters of a path in a notice.
 const LONGEST_PATH: usize = 200;
 
-/// Gives a new session a summary, and a compacted session its lost memories.
+/// Gives a new session a summary, and a compacted session its lost memories. Also shows what was learned in earlier
+/// sessions.
 pub(crate) fn on_start(payload: &Payload, surroundings: &Surroundings) -> Result<Option<Reply>, HookError> {
+    Ok(notice::with_all_results(for_start(payload, surroundings)?, payload, surroundings))
+}
+
+fn for_start(payload: &Payload, surroundings: &Surroundings) -> Result<Option<Reply>, HookError> {
     let started = Instant::now();
     if !surroundings.settings.recall {
         return Ok(None);
@@ -56,7 +61,8 @@ pub(crate) fn on_start(payload: &Payload, surroundings: &Surroundings) -> Result
         .or_else(|| of_project(&notice, &claim, surroundings))
         .or_else(|| of_plugins(surroundings))
         .or_else(|| of_older(surroundings, &mut is_imported));
-    let reply = given.map(|given| Reply::context(EVENT, &given.body));
+    let reply =
+        given.map(|given| notice::given(EVENT, &given.body, &recall::ids_of(&given), given.tokens_used, surroundings));
     if surroundings.home.memories().is_dir() || store.folders().is_ok_and(|folders| !folders.is_empty()) {
         // The summary is already recorded as delivered, so it is returned even if this fails.
         if let Err(error) = stop::scan_files(surroundings) {

@@ -41,6 +41,8 @@ pub struct Settings {
     pub extractor: ExtractorChoice,
     /// Which extracted memories wait for review.
     pub review: ReviewChoice,
+    /// Which lines the user sees.
+    pub show: ShowChoice,
     /// Maximum tokens that extractors may use per day.
     pub daily_tokens: u64,
     /// The rules for calling plugins.
@@ -63,6 +65,7 @@ impl Default for Settings {
             auto_approve: true,
             extractor: ExtractorChoice::Heuristic,
             review: ReviewChoice::Ask,
+            show: ShowChoice::Learned,
             daily_tokens: 50_000,
             plugins: PluginRules::default(),
             deadline: Duration::from_secs(1),
@@ -165,28 +168,39 @@ pub enum ReviewChoice {
 }
 }
 
-/// An unknown review setting.
-#[derive(Debug, thiserror::Error)]
-#[error("is unknown; use off, ask or all")]
-pub struct UnknownReview;
-
-impl FromStr for ReviewChoice {
-    type Err = UnknownReview;
-
-    fn from_str(text: &str) -> Result<Self, UnknownReview> {
-        Self::named(&text.trim().to_lowercase()).ok_or(UnknownReview)
-    }
+names! {
+/// The setting for the lines that the user sees.
+#[derive(Default)]
+pub enum ShowChoice {
+    /// None.
+    Off = "off",
+    /// What was learned, what waits for review, and what was taken back.
+    #[default]
+    Learned = "learned",
+    /// Also which memories were added.
+    All = "all",
+}
 }
 
-/// An unknown extractor.
+/// A name that is not a value of a setting. It contains the valid names.
 #[derive(Debug, thiserror::Error)]
-#[error("is unknown; use off, heuristic, ollama, claude or auto")]
-pub struct UnknownExtractor;
+#[error("is unknown; use {0}")]
+pub struct UnknownChoice(&'static str);
 
-impl FromStr for ExtractorChoice {
-    type Err = UnknownExtractor;
+macro_rules! choices {
+    ($($Type:ty: $names:literal),+ $(,)?) => {$(
+        impl FromStr for $Type {
+            type Err = UnknownChoice;
 
-    fn from_str(text: &str) -> Result<Self, UnknownExtractor> {
-        Self::named(&text.trim().to_lowercase()).ok_or(UnknownExtractor)
-    }
+            fn from_str(text: &str) -> Result<Self, UnknownChoice> {
+                Self::named(&text.trim().to_lowercase()).ok_or(UnknownChoice($names))
+            }
+        }
+    )+};
+}
+
+choices! {
+    ExtractorChoice: "off, heuristic, ollama, claude or auto",
+    ReviewChoice: "off, ask or all",
+    ShowChoice: "off, learned or all",
 }

@@ -108,6 +108,17 @@ pub(crate) struct GraphArguments {
     pub(crate) bounds: NoteBounds,
 }
 
+/// The arguments of `tessera log`.
+#[derive(Debug, Args)]
+pub(crate) struct LogArguments {
+    /// Only events of this session
+    #[arg(long)]
+    pub(crate) session: Option<String>,
+    /// The number of recent events to show
+    #[arg(long, short = 'n', default_value = "20", value_name = "N", value_parser = rows, allow_negative_numbers = true)]
+    pub(crate) limit: usize,
+}
+
 /// The arguments of `tessera unanswered`.
 #[derive(Debug, Args)]
 pub(crate) struct UnansweredArguments {

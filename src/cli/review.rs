@@ -1,14 +1,35 @@
 //! The arguments of `tessera review`.
 
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 use tessera_desk::use_cases::ReviewId;
+
+const HELP: &str = "\
+Tessera proposes to store lines that it is not certain about, to mark memories that may be outdated, and to delete memories
+that repeat others or were never used. Without an action, you decide with keys at a terminal; otherwise, the command lists
+the proposals.
+
+Examples:
+  tessera review
+  tessera review accept kdbfwm
+  tessera review accept kdbfwm --content 'We deploy on Fridays'
+  tessera review drop kdbfwm 57/42
+  tessera review edit";
+
+/// The arguments of `tessera review`.
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct ReviewArguments {
+    /// The action [default: keys at a terminal, otherwise the list]
+    #[command(subcommand)]
+    pub(crate) task: Option<ReviewTask>,
+}
 
 /// The actions of `tessera review`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum ReviewTask {
     /// List all proposals
     List,
-    /// Do what the proposals say
+    /// Accept proposals
     Accept {
         /// IDs from the list
         #[arg(required = true, value_name = "ID")]

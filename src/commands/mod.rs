@@ -37,6 +37,7 @@ mod settings;
 mod setup;
 mod show;
 mod status;
+mod statusline;
 mod sync;
 mod team;
 mod transfer;
@@ -256,6 +257,7 @@ fn reports_no_settings(command: &Command) -> bool {
             | Command::Completions { .. }
             | Command::Man { .. }
             | Command::Status
+            | Command::Statusline
             | Command::Version
     )
 }
@@ -336,14 +338,15 @@ fn carry_out(context: &Context, told: serve::Told, command: Command) -> anyhow::
         Command::Settings { task } => settings::run(context, task)?,
         Command::Hook { event } => return Ok(hook::run(hook::Arguments::parsed(context.home.clone(), event))),
         Command::Learn => learn::run(context)?,
-        Command::Log { session, limit } => unanswered::log(context, session, limit)?,
+        Command::Log(args) => unanswered::log(context, args)?,
+        Command::Statusline => statusline::run(context)?,
         Command::Why { id } => unanswered::why(context, id)?,
         Command::Files(task) => files::run(context, task)?,
         Command::Plugin(task) => plugin::run(context, task)?,
         Command::Note(task) => notes::run(context, task)?,
         Command::Graph(args) => notes::graph(context, args)?,
         Command::MemoryTool => return files::tool(context),
-        Command::Review { task } => return review::run(context, task),
+        Command::Review(args) => return review::run(context, args.task),
         Command::Unanswered(args) => unanswered::run(context, &args)?,
         Command::Usage { days } => unanswered::usage(context, days)?,
         Command::Setup(args) => setup::run(context, &args)?,

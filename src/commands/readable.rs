@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use tessera_engine::Timestamp;
 use tessera_engine::domain::{Memory, Scope, Trust};
-use tessera_engine::pack::{Ranked, Recall, attribution};
+use tessera_engine::pack::{Ranked, Recall, UnreviewedLine, attribution};
 use tessera_engine::score::ScoreParts;
 use tessera_engine::text::{TokenKind, tokenize};
 
@@ -41,7 +41,7 @@ pub(super) fn list(recall: &Recall, now: Timestamp) -> String {
     for row in details.chain(summaries) {
         text.push_str(&one(&row, &words, now, columns));
     }
-    text + &end(recall)
+    text + &unreviewed(recall, columns) + &end(recall)
 }
 
 fn shown<'a>(excerpt: Option<&'a str>, whole: &'a str) -> (&'a str, bool) {
@@ -123,8 +123,22 @@ fn reason(ranked: &Ranked) -> &'static str {
     rated.into_iter().max_by(|(one, _), (other, _)| one.total_cmp(other)).map_or("", |(_, word)| word)
 }
 
+/// Matching lines of the review queue.
+fn unreviewed(recall: &Recall, columns: u16) -> String {
+    let line = |line: &UnreviewedLine| {
+        let first = format!("{} ", line.id);
+        let indent = " ".repeat(first.len());
+        let mark = output::wrapped("waits for `tessera review`, may be wrong", &indent, columns);
+        output::wrapped_after(&output::shown(&line.content), &first, &indent, columns) + &mark
+    };
+    recall.unreviewed.iter().map(line).collect()
+}
+
 fn end(recall: &Recall) -> String {
     let shown = u32::try_from(recall.details.len() + recall.index.len()).unwrap_or(u32::MAX);
+    if shown == 0 && recall.total_count == 0 && !recall.unreviewed.is_empty() {
+        return String::new();
+    }
     if shown == 0 && recall.total_count == 0 {
         let near = match recall.near {
             0 => "; `tessera list` shows all memories".to_owned(),

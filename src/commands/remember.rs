@@ -44,6 +44,7 @@ pub(super) fn run(context: &Context, args: Remember) -> anyhow::Result<()> {
             reason: args.reason,
             supersedes,
             owner_trust: None,
+            accepts: None,
         })?;
         let near = if stored.existed || !context.json { Vec::new() } else { alike(desk, &stored) };
         print(desk, context, if stored.existed { "Already stored as" } else { "Stored" }, &stored, near)?;

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use tessera_desk::Desk;
 use tessera_desk::use_cases::{Decide, Proposal, ReviewId, ReviewItem, ReviewQueue, Reviewed, Verdict};
-use tessera_engine::domain::{Candidate, Memory, ShortId, Timestamp};
+use tessera_engine::domain::{Candidate, Memory, ShortId, Timestamp, Trust};
 
 use super::{Access, Context, editor, text_or_stdin};
 use crate::cli::ReviewTask;
@@ -19,7 +19,7 @@ use crate::{config, output};
 /// Runs the command. Without an action, a person at a terminal decides with keys. The exit code is 1 if a decision
 /// failed.
 pub(super) fn run(context: &Context, task: Option<ReviewTask>) -> anyhow::Result<ExitCode> {
-    let is_at_terminal = || std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    let is_at_terminal = || std::io::stdin().is_terminal() && std::io::stderr().is_terminal() && output::is_terminal();
     match task {
         None if !context.json && is_at_terminal() => keys::run(context),
         None | Some(ReviewTask::List) => list(context),
@@ -39,7 +39,8 @@ fn queue(context: &Context) -> anyhow::Result<Vec<ReviewItem>> {
 fn list(context: &Context) -> anyhow::Result<ExitCode> {
     let items = queue(context)?;
     let now = config::clock()?.now();
-    context.print_text(&Proposals { proposals: items.clone() }, || {
+    let proposals = if context.json { items.iter().cloned().map(Into::into).collect() } else { Vec::new() };
+    context.print_text(&Proposals { proposals }, || {
         if items.is_empty() {
             return "Nothing waits for review.\n".to_owned();
         }
@@ -91,12 +92,17 @@ fn decided(desk: &mut Desk<'_>, decide: Decide) -> Decision {
         Err(error) => return failed(format!("{id}: {error}")),
     };
     let (done, memory, text) = match &reviewed {
-        Reviewed::Stored(stored) => {
+        Reviewed::Stored { stored, replaces } => {
             let memory = &stored.memory;
             let how = if stored.existed { "is already stored" } else { "is now stored" };
-            ("stored", Some(memory.short_id), format!("{id} {how} as {}: {}", memory.short_id, memory.summary))
+            let replaces = replaces.map(|old| format!(" (replaces {old})")).unwrap_or_default();
+            let text = format!("{id} {how} as {}{replaces}: {}", memory.short_id, memory.summary);
+            ("stored", Some(memory.short_id), text)
         }
-        Reviewed::Outdated(older) => ("outdated", Some(*older), format!("{older} is now marked as outdated")),
+        Reviewed::Outdated { older, newer } => {
+            let text = format!("{older} is now marked as outdated; `tessera undo {}` reverts this", newer.get());
+            ("outdated", Some(*older), text)
+        }
         Reviewed::Deleted(deleted) => {
             let text = format!("Deleted {deleted}; `tessera restore {}` restores it", deleted.get());
             ("deleted", Some(*deleted), text)
@@ -119,22 +125,29 @@ fn edit(context: &Context) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     };
     edited.keep_if_lost(|text| {
-        let code = decide_all(context, sheet::decisions(&text, &items).map_err(UserError)?)?;
-        if code == ExitCode::SUCCESS { Ok(code) } else { Err(UserError("some decisions failed".to_owned()).into()) }
+        let decisions = sheet::decisions(&text, &items).map_err(UserError)?;
+        let has_texts = decisions.iter().any(|decide| matches!(decide.verdict, Verdict::Edit(_)));
+        let code = decide_all(context, decisions)?;
+        // Without edited texts, the file contains nothing that could be lost.
+        let is_lost = code != ExitCode::SUCCESS && has_texts;
+        if is_lost { Err(UserError("some decisions failed".to_owned()).into()) } else { Ok(code) }
     })
 }
 
 /// A proposal as text: its ID, what is proposed, and why.
 fn described(item: &ReviewItem, now: Timestamp) -> String {
     let (first, rest) = match &item.proposal {
-        Proposal::Line(line) => (line.content.clone(), vec![facts(line, now)]),
+        Proposal::Line { line, replaces } => {
+            let replaced = replaces.as_ref().map(|old| format!("replaces {}", shown_memory(old, now)));
+            (line.content.clone(), [Some(facts(line, now)), replaced].into_iter().flatten().collect())
+        }
         Proposal::Contradiction { newer, older } => {
             let first = format!("Mark {} as outdated? {} may contradict it", older.short_id, newer.short_id);
             (first, vec![shown_memory(newer, now), shown_memory(older, now)])
         }
-        Proposal::Duplicate { newer, older } => {
-            let first = format!("Delete {}? {} says the same", older.short_id, newer.short_id);
-            (first, vec![shown_memory(newer, now), shown_memory(older, now)])
+        Proposal::Duplicate { deletes, keeps } => {
+            let first = format!("Delete {}? {} says the same", deletes.short_id, keeps.short_id);
+            (first, vec![shown_memory(keeps, now), shown_memory(deletes, now)])
         }
         Proposal::Unused { memory } => {
             (format!("Delete {}? It was never used", memory.short_id), vec![shown_memory(memory, now)])
@@ -153,7 +166,11 @@ fn facts(line: &Candidate, now: Timestamp) -> String {
 }
 
 fn shown_memory(memory: &Memory, now: Timestamp) -> String {
-    format!("{} ({}) {}", memory.short_id, output::age(memory.created, now), memory.summary)
+    let tags: Vec<String> = memory.tags.iter().map(|tag| format!("#{tag}")).collect();
+    let foreign = if memory.trust == Trust::Foreign { "not confirmed by you" } else { "" };
+    let facts = [&output::age(memory.created, now), foreign, &tags.join(" ")].map(str::to_owned);
+    let facts: Vec<String> = facts.into_iter().filter(|fact| !fact.is_empty()).collect();
+    format!("{} ({}) {}", memory.short_id, facts.join(", "), memory.summary)
 }
 
 /// A text without line breaks.

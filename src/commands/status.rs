@@ -71,7 +71,7 @@ fn status(context: &Context) -> anyhow::Result<StatusShown> {
     })
 }
 
-type Counted = (Stats, usize, Option<Timestamp>, u32);
+type Counted = (Stats, usize, Option<Timestamp>, usize);
 
 fn counted(context: &Context) -> anyhow::Result<Counted> {
     let counted = |desk: &mut Desk<'_>| {

@@ -3,13 +3,15 @@
 //! `log`, `why`, `usage`: the memories that models received, why, and at what cost.
 
 use tessera_desk::use_cases::{
-    Day, ForgetQuestions, ListUnanswered, Log, Named, TokenUsage, UnansweredTopic, UnansweredTopics, WhereInFiles, Why,
+    Day, ForgetQuestions, LearnedEvent, ListUnanswered, Log, Logged, Named, TokenUsage, UnansweredTopic,
+    UnansweredTopics, WhereInFiles, Why,
 };
+use tessera_engine::domain::Timestamp;
 use tessera_engine::score::ScoreParts;
 use tessera_engine::store::{Delivery, ExtractorUsage, Given};
 
 use super::{Access, Context, meant};
-use crate::cli::UnansweredArguments;
+use crate::cli::{LogArguments, UnansweredArguments};
 use crate::shapes::QuestionsForgotten;
 use crate::{config, output};
 
@@ -78,15 +80,22 @@ fn clear(context: &Context) -> anyhow::Result<()> {
 }
 
 /// Shows the latest events, newest last.
-pub(super) fn log(context: &Context, session: Option<String>, limit: usize) -> anyhow::Result<()> {
+pub(super) fn log(context: &Context, args: LogArguments) -> anyhow::Result<()> {
+    let LogArguments { session, limit } = args;
     let logged = context.perform_here(Access::Read, Log { session: session.clone(), limit })?;
     if context.json {
         return output::json(&logged);
     }
     for event in &logged {
-        output::say(&output::shown(&event_line(&event.delivery)))?;
-        for (given, summary) in event.delivery.given.iter().zip(&event.summaries) {
-            output::say(&format!("    {}", output::shown(&format!("{} {}: {summary}", given.short_id, form(given)))))?;
+        match event {
+            Logged::Delivered(event) => {
+                output::say(&output::shown(&event_line(&event.delivery)))?;
+                for (given, summary) in event.delivery.given.iter().zip(&event.summaries) {
+                    let text = format!("{} {}: {summary}", given.short_id, form(given));
+                    output::say(&format!("    {}", output::shown(&text)))?;
+                }
+            }
+            Logged::Learned(event) => output::say(&output::shown(&learned_line(event)))?,
         }
     }
     if logged.is_empty() {
@@ -112,8 +121,20 @@ fn event_line(delivery: &Delivery) -> String {
             format!("added {count} memories, {} tokens, {} characters", delivery.tokens, delivery.characters)
         }
     };
-    let at = if output::is_terminal() { output::local(*at) } else { at.to_string() };
-    format!("{at} {event} {short} [{scope}] {what}, {:.1} ms", delivery.took_micros as f64 / 1000.0)
+    format!("{} {event} {short} [{scope}] {what}, {:.1} ms", time(*at), delivery.took_micros as f64 / 1000.0)
+}
+
+/// A result of automatic learning: `2026-11-20T10:00:00Z learned 1f2e3d4c #12: I prefer tabs`.
+fn learned_line(event: &LearnedEvent) -> String {
+    let session = event.session.as_deref().map(|session| session.chars().take(8).collect::<String>());
+    let id = event.id.map(|id| id.to_string()).or(event.line.as_ref().map(ToString::to_string));
+    let what = [Some(event.event.to_string()), session, id].into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let text = event.text.as_ref().map(|text| format!(": {text}")).unwrap_or_default();
+    format!("{} {what}{text}", time(event.at))
+}
+
+fn time(at: Timestamp) -> String {
+    if output::is_terminal() { output::local(at) } else { at.to_string() }
 }
 
 fn form(given: &Given) -> String {

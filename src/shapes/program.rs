@@ -300,11 +300,24 @@ pub(crate) struct StatusShown {
     /// The extractor for automatic learning.
     pub(crate) learning: String,
     /// The number of lines that wait for review.
-    pub(crate) waiting: u32,
+    pub(crate) waiting: usize,
     /// The team server.
     pub(crate) server: Option<String>,
     /// Problems in the settings.
     pub(crate) problem: Option<String>,
+}
+
+/// The output of `tessera statusline`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct StatusLine {
+    /// The session in the client's input; empty if there is none.
+    pub(crate) session: String,
+    /// The number of different memories that the session received.
+    pub(crate) memories: usize,
+    /// Their tokens, as the settings count them.
+    pub(crate) tokens: u64,
+    /// The number of lines that wait for review.
+    pub(crate) waiting: usize,
 }
 
 /// The output of `tessera stats`: statistics about the store, files, and data that has not been imported yet.

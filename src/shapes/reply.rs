@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde_json::{Map, Value};
+use tessera_engine::pack::UnreviewedLine;
 use tessera_engine::score::ScoreParts;
 
 /// The output of `tessera recall`.
@@ -15,6 +16,8 @@ pub(crate) struct RecallReply {
     query: String,
     /// Names in the question that are read as other spellings.
     read_as: Option<BTreeMap<String, Vec<String>>>,
+    /// Lines of the review queue that match, at most three; absent if there are none.
+    unreviewed: Option<Vec<UnreviewedLine>>,
     /// The number of matches on all pages.
     total_count: u32,
     /// If nothing matches: the number of low-confidence matches that are not shown.

@@ -128,6 +128,7 @@ fn of_data_and_program() -> Vec<(&'static str, Schema)> {
         ("setup", written::<program::SettingsPlan>()),
         ("stats", written::<program::Statistics>()),
         ("status", written::<program::StatusShown>()),
+        ("statusline", written::<program::StatusLine>()),
     ]
 }
 

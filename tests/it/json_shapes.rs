@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::plugin_kit::{answers, module};
 use crate::shapes::conforms;
 use crate::support::World;
-use crate::support::hooks::asked;
+use crate::support::hooks::{asked, hook, settled, stop, transcript};
 use crate::support::older::{v_database, v_stores};
 
 /// The schemas that this test does not check. `api/tests/team/json_shapes.rs` checks those that need a team server. The
@@ -89,6 +89,17 @@ fn memories(tour: &Tour) {
     tour.run("unanswered", &["unanswered"]);
     tour.run("unanswered-clear", &["unanswered", "--clear"]);
     asked(&tour.world, "s1", "which port does the exporter listen on?");
+    let path = tour.world.path("logs/s.jsonl");
+    transcript(&path, &[("I prefer early returns in Go.", "Noted."), ("I prefer tabs for indentation.", "Noted.")]);
+    let ended = stop(&tour.world, "s", &path, "Noted.").to_string();
+    hook(&tour.world, ended.as_bytes(), &[("TESSERA_LEARN_REVIEW", "all")]);
+    settled(&tour.world);
+    let lines = tour.run("review", &["review"]);
+    let [one, other] = [0, 1].map(|n| lines["proposals"][n]["id"].as_str().unwrap().to_owned());
+    let reviewed = tour.run("review-results", &["review", "accept", &one]);
+    assert_eq!(reviewed["results"][0]["done"], "stored");
+    tour.run("review-results", &["review", "drop", &other, "bbbbbb"]);
+    tour.run("statusline", &["statusline"]);
     tour.run("log", &["log"]);
     tour.run("why", &["why", "3"]);
     tour.run("usage", &["usage"]);

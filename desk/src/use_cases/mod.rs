@@ -6,6 +6,7 @@ mod change;
 mod find;
 mod import_source;
 mod link;
+mod log;
 mod named;
 mod notes;
 mod project;
@@ -27,6 +28,7 @@ pub use find::{
 };
 pub use import_source::{HasImported, ImportSource, Imports, Preview, PreviewImport, TakenOver, UndoImport};
 pub use link::{Conflicts, Resolve, SetLink};
+pub use log::{Delivered, LearnedEvent, Learning, Log, Logged};
 pub use named::{FilePosition, Meant, Named, WhereInFiles};
 pub use notes::{BuildContext, FindMemory, FindNote, NotesReply, Part, ReadNote, RecentActivity, SearchNotes, Within};
 pub use project::{IsBelieved, Places, Purged, ScanSecrets, TrustProject, UntrustProject};
@@ -36,4 +38,4 @@ pub use secret::{AllowSecret, ForgetSecret, HideText, ListSecrets, Reveal, Rotat
 pub use transfer::{Export, Import, ImportNotes, NoteFile, NotesImported};
 pub use unanswered::{ForgetQuestions, ListUnanswered, UnansweredTopic, UnansweredTopics};
 pub use undo::{Changed, LastChange, Undo, Undoing};
-pub use view::{Count, Counts, Day, Log, Logged, Reason, TokenUsage, Why};
+pub use view::{Count, Counts, Day, Reason, SessionTotals, TokenUsage, Totals, Why};

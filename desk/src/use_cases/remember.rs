@@ -2,7 +2,8 @@
 
 use tessera_engine::Store;
 use tessera_engine::domain::{
-    Category, Draft, Importance, Link, LinkKind, MemoryRef, MemoryType, Metadata, Scope, Tag, Timestamp, Trust,
+    CandidateId, Category, Draft, Importance, Link, LinkKind, MemoryRef, MemoryType, Metadata, Scope, Tag, Timestamp,
+    Trust,
 };
 use tessera_engine::store::{StoreError, Stored};
 
@@ -45,6 +46,8 @@ pub struct Remember {
     pub owner_trust: Option<Trust>,
     /// If the complete text is a secret, its description; see [`described`].
     pub sensitive: Option<String>,
+    /// The line of the review queue that becomes this memory.
+    pub accepts: Option<CandidateId>,
 }
 
 /// Returns the description of a complete text that is a secret. If the caller gives no description, the result contains
@@ -91,6 +94,7 @@ impl UseCase for Remember {
             session: self.session.or_else(|| caller.session.clone()),
             client: caller.client.clone(),
             sensitive: self.sensitive,
+            accepts: self.accepts,
             owner_trust: self.owner_trust,
             altered: caller.altered.clone(),
             metadata: self.metadata,
@@ -99,7 +103,7 @@ impl UseCase for Remember {
             ..Draft::new(self.content)
         })?;
         // The memory is already stored, so a failure only leaves the line in the queue.
-        if let Err(error) = store.stored_otherwise(&stored.memory.content) {
+        if let Err(error) = store.remove_candidate_of(&stored.memory) {
             tracing::debug!(%error, "the line stays in the review queue");
         }
         Ok(stored)

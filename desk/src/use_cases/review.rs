@@ -9,7 +9,7 @@ use tessera_engine::Store;
 use tessera_engine::domain::{
     Candidate, CandidateId, DomainError, LinkKind, Memory, MemoryRef, Origin, Scope, ShortId, Trust,
 };
-use tessera_engine::store::{Decided, DoubtfulPair, Erase, StoreError, Stored};
+use tessera_engine::store::{Declined, DoubtfulPair, Erase, PairKind, StoreError, Stored, WaitingLine};
 use tessera_tables::text_types;
 
 use super::change::Forget;
@@ -17,6 +17,9 @@ use super::link::SetLink;
 use super::remember::Remember;
 use crate::caller::{Caller, Project};
 use crate::desk::{Desk, Effect, UseCase};
+
+/// The reason in the history of a memory that was a line of the queue.
+pub(super) const ACCEPTED: &str = "accepted in the review";
 
 /// Adds a line to the review queue. The outcome is `None` if an equal line waits already or was dropped earlier, or if
 /// the line seems to contain a secret.
@@ -97,11 +100,15 @@ impl FromStr for ReviewId {
 text_types! { ReviewId: DomainError }
 
 /// What is proposed.
-#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Proposal {
     /// Store this line as a memory.
-    Line(Box<Candidate>),
+    Line {
+        /// The line.
+        line: Box<Candidate>,
+        /// The memory that the new memory will replace.
+        replaces: Option<Box<Memory>>,
+    },
     /// Mark the older memory as outdated, because the newer one may contradict it.
     Contradiction {
         /// The newer memory.
@@ -109,12 +116,13 @@ pub enum Proposal {
         /// The older memory.
         older: Box<Memory>,
     },
-    /// Delete the older memory, because the newer one says the same.
+    /// Delete one of two memories, because the other one says the same. The one with less trust is deleted, otherwise the
+    /// older one.
     Duplicate {
-        /// The newer memory.
-        newer: Box<Memory>,
-        /// The older memory.
-        older: Box<Memory>,
+        /// The memory to delete.
+        deletes: Box<Memory>,
+        /// The memory that stays.
+        keeps: Box<Memory>,
     },
     /// Delete the memory, because it was never used.
     Unused {
@@ -124,27 +132,38 @@ pub enum Proposal {
 }
 
 /// A proposal with its ID.
-#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ReviewItem {
     /// The ID.
     pub id: ReviewId,
     /// The proposal.
-    #[serde(flatten)]
     pub proposal: Proposal,
 }
 
 impl ReviewItem {
     fn of_pair(pair: DoubtfulPair) -> Self {
-        let (newer, older) = (Box::new(pair.newer), Box::new(pair.older));
-        let id = ReviewId::Pair(newer.short_id, older.short_id);
-        let proposal =
-            if pair.is_same { Proposal::Duplicate { newer, older } } else { Proposal::Contradiction { newer, older } };
+        let id = ReviewId::Pair(pair.newer.short_id, pair.older.short_id);
+        let proposal = match pair.kind {
+            PairKind::Same => {
+                let (deletes, keeps) = duplicate(pair);
+                Proposal::Duplicate { deletes: Box::new(deletes), keeps: Box::new(keeps) }
+            }
+            PairKind::MayContradict => {
+                Proposal::Contradiction { newer: Box::new(pair.newer), older: Box::new(pair.older) }
+            }
+        };
         Self { id, proposal }
     }
 
     fn of_unused(memory: Memory) -> Self {
         Self { id: ReviewId::Memory(memory.short_id), proposal: Proposal::Unused { memory: Box::new(memory) } }
     }
+}
+
+/// The memory of a pair to delete, and the one to keep.
+fn duplicate(pair: DoubtfulPair) -> (Memory, Memory) {
+    // The higher value is the lower trust.
+    if pair.newer.trust > pair.older.trust { (pair.newer, pair.older) } else { (pair.older, pair.newer) }
 }
 
 /// Lists all proposals: waiting lines first, oldest first; then pairs and memories that were never used.
@@ -156,14 +175,24 @@ impl UseCase for ReviewQueue {
     const EFFECT: Effect = Effect::Reads;
 
     fn run(self, store: &mut Store, _: &Caller) -> Result<Vec<ReviewItem>, StoreError> {
-        let lines = store.candidates()?.into_iter();
-        let mut items: Vec<ReviewItem> = lines
-            .map(|line| ReviewItem { id: ReviewId::Line(line.id), proposal: Proposal::Line(Box::new(line.candidate)) })
-            .collect();
+        let mut items = Vec::new();
+        for WaitingLine { id, candidate } in store.candidates()? {
+            let replaces = replaced(store, &candidate)?.map(Box::new);
+            items.push(ReviewItem {
+                id: ReviewId::Line(id),
+                proposal: Proposal::Line { line: Box::new(candidate), replaces },
+            });
+        }
         items.extend(store.doubtful_pairs()?.into_iter().map(ReviewItem::of_pair));
         items.extend(store.never_used()?.into_iter().map(ReviewItem::of_unused));
         Ok(items)
     }
+}
+
+/// The memory that a line replaces; `None` if it was deleted or changed after the user said the line.
+fn replaced(store: &Store, line: &Candidate) -> Result<Option<Memory>, StoreError> {
+    let old = line.supersedes.map(|old| store.get(MemoryRef::Id(old))).transpose()?.flatten();
+    Ok(old.filter(|old| old.deleted.is_none() && old.updated <= line.created))
 }
 
 /// Counts the lines that wait for review.
@@ -171,10 +200,10 @@ impl UseCase for ReviewQueue {
 pub struct CountWaiting;
 
 impl UseCase for CountWaiting {
-    type Outcome = u32;
+    type Outcome = usize;
     const EFFECT: Effect = Effect::Reads;
 
-    fn run(self, store: &mut Store, _: &Caller) -> Result<u32, StoreError> {
+    fn run(self, store: &mut Store, _: &Caller) -> Result<usize, StoreError> {
         store.count_candidates()
     }
 }
@@ -203,9 +232,19 @@ pub struct Decide {
 #[derive(Debug, Clone)]
 pub enum Reviewed {
     /// The line is now a memory.
-    Stored(Box<Stored>),
+    Stored {
+        /// The memory.
+        stored: Box<Stored>,
+        /// The memory that it replaces.
+        replaces: Option<ShortId>,
+    },
     /// The older memory is now marked as outdated.
-    Outdated(ShortId),
+    Outdated {
+        /// The older memory.
+        older: ShortId,
+        /// The newer memory.
+        newer: ShortId,
+    },
     /// The memory was deleted, and can be restored.
     Deleted(ShortId),
     /// The proposal was dropped.
@@ -219,15 +258,11 @@ impl UseCase for Decide {
     fn run(self, store: &mut Store, caller: &Caller) -> Result<Reviewed, StoreError> {
         match (self.id, self.verdict) {
             (ReviewId::Line(id), Verdict::Drop) => {
-                let line = store.candidate(&id)?;
-                store.decide(&Decided::Line(&line.content))?;
+                store.drop_candidate(&id)?;
                 Ok(Reviewed::Dropped)
             }
-            (ReviewId::Line(id), verdict) => {
-                let line = store.candidate(&id)?;
-                let text = if let Verdict::Edit(text) = verdict { text } else { line.content.clone() };
-                accept_line(store, caller, &id, Candidate { content: text, ..line })
-            }
+            (ReviewId::Line(id), Verdict::Accept) => accept_line(store, caller, id, None),
+            (ReviewId::Line(id), Verdict::Edit(text)) => accept_line(store, caller, id, Some(text)),
             (_, Verdict::Edit(_)) => {
                 let fix = "accept or drop it; `tessera edit` changes the text of a memory";
                 Err(DomainError::invalid("id", "is not a line, so it cannot be edited here", fix).into())
@@ -238,9 +273,16 @@ impl UseCase for Decide {
     }
 }
 
-/// Stores a line as a memory, and then removes it from the queue. If the process is killed in between, the line still
-/// waits, and accepting it again finds the memory.
-fn accept_line(store: &mut Store, caller: &Caller, id: &CandidateId, line: Candidate) -> Result<Reviewed, StoreError> {
+/// Stores a line as a memory, with another text if there is one. The same transaction removes the line from the queue.
+fn accept_line(
+    store: &mut Store,
+    caller: &Caller,
+    id: CandidateId,
+    text: Option<String>,
+) -> Result<Reviewed, StoreError> {
+    let line = store.candidate(&id)?;
+    // Another text may be about something else, so it replaces nothing.
+    let replaces = if text.is_none() { replaced(store, &line)? } else { None };
     let scope = line.scope;
     let project = line.dir.map(|dir| Project { scope: scope.clone(), dir: dir.into() });
     let learner = Caller {
@@ -249,10 +291,8 @@ fn accept_line(store: &mut Store, caller: &Caller, id: &CandidateId, line: Candi
         project: project.filter(|project| project.scope != Scope::Global),
         ..caller.clone()
     };
-    let supersedes = line.supersedes.map(MemoryRef::Id);
-    let is_there = |old: &MemoryRef| store.get(*old).is_ok_and(|memory| memory.is_some());
     let remember = Remember {
-        content: line.content,
+        content: text.unwrap_or(line.content),
         category: line.category,
         importance: line.importance,
         tags: line.tags,
@@ -260,14 +300,14 @@ fn accept_line(store: &mut Store, caller: &Caller, id: &CandidateId, line: Candi
         created: Some(line.created),
         expires: line.expires,
         scope: Some(scope),
-        supersedes: supersedes.filter(is_there),
+        supersedes: replaces.as_ref().map(|memory| MemoryRef::Id(memory.id)),
         owner_trust: Some(Trust::User),
-        reason: Some("accepted in the review".into()),
+        reason: Some(ACCEPTED.into()),
+        accepts: Some(id),
         ..Remember::default()
     };
     let stored = Desk::new(store, &learner).perform(remember)?;
-    store.accepted(id)?;
-    Ok(Reviewed::Stored(Box::new(stored)))
+    Ok(Reviewed::Stored { stored: Box::new(stored), replaces: replaces.map(|memory| memory.short_id) })
 }
 
 fn decide_pair(
@@ -278,25 +318,26 @@ fn decide_pair(
     verdict: &Verdict,
 ) -> Result<Reviewed, StoreError> {
     let Some(pair) = store.doubtful_pair(newer, older)? else {
-        return Err(not_proposed(&ReviewId::Pair(newer, older)));
+        return Err(not_proposed());
     };
     if *verdict == Verdict::Drop {
-        store.decide(&Decided::Pair(pair.newer.id, pair.older.id))?;
+        store.decline(Declined::Pair(pair.newer.id, pair.older.id))?;
         return Ok(Reviewed::Dropped);
     }
-    if pair.is_same {
-        return delete(store, caller, older, format!("says the same as {newer}"));
+    if pair.kind == PairKind::Same {
+        let (deletes, keeps) = duplicate(pair);
+        return delete(store, caller, deletes.short_id, format!("says the same as {}", keeps.short_id));
     }
     let link = SetLink { id: newer.into(), kind: LinkKind::Updates, to: older.into(), holds: true };
     Desk::new(store, caller).perform(link)?;
-    Ok(Reviewed::Outdated(older))
+    Ok(Reviewed::Outdated { older, newer })
 }
 
 fn decide_unused(store: &mut Store, caller: &Caller, id: ShortId, verdict: &Verdict) -> Result<Reviewed, StoreError> {
     let unused = store.never_used()?.into_iter().find(|memory| memory.short_id == id);
-    let Some(memory) = unused else { return Err(not_proposed(&ReviewId::Memory(id))) };
+    let Some(memory) = unused else { return Err(not_proposed()) };
     if *verdict == Verdict::Drop {
-        store.decide(&Decided::Unused(memory.id))?;
+        store.decline(Declined::Unused(memory.id))?;
         return Ok(Reviewed::Dropped);
     }
     delete(store, caller, id, "was never used".into())
@@ -308,6 +349,6 @@ fn delete(store: &mut Store, caller: &Caller, id: ShortId, reason: String) -> Re
     Ok(Reviewed::Deleted(id))
 }
 
-fn not_proposed(id: &ReviewId) -> StoreError {
-    DomainError::invalid("id", format!("{id} does not wait for review"), "`tessera review` lists what waits").into()
+fn not_proposed() -> StoreError {
+    DomainError::invalid("id", "no proposal with this ID waits", "`tessera review` lists what waits").into()
 }

@@ -1,11 +1,11 @@
 //! Views: counts, deliveries, and token usage.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 use tessera_engine::Store;
 use tessera_engine::domain::{Memory, MemoryRef, Timestamp};
-use tessera_engine::store::{Delivery, DeliveryFilter, ExtractorUsage, Given, Stats, StoreError, SyncStatus};
+use tessera_engine::store::{Delivery, DeliveryFilter, ExtractorUsage, GivenAs, Stats, StoreError, SyncStatus};
 
 use crate::caller::Caller;
 use crate::desk::{Effect, UseCase};
@@ -31,47 +31,6 @@ impl UseCase for Count {
 
     fn run(self, store: &mut Store, _: &Caller) -> Result<Counts, StoreError> {
         Ok(Counts { stats: store.stats()?, sync: store.sync_status()? })
-    }
-}
-
-/// The latest events of clients, newest last.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Log {
-    /// Only of this session.
-    pub session: Option<String>,
-    /// Maximum events.
-    pub limit: usize,
-}
-
-/// An event with its memories.
-#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
-pub struct Logged {
-    /// The delivery. In JSON it stands alone.
-    #[serde(flatten)]
-    pub delivery: Delivery,
-    /// The summaries of the delivered memories, in the same order; empty for deleted memories.
-    #[serde(skip)]
-    pub summaries: Vec<String>,
-}
-
-impl UseCase for Log {
-    type Outcome = Vec<Logged>;
-    const EFFECT: Effect = Effect::Reads;
-
-    fn run(self, store: &mut Store, _: &Caller) -> Result<Vec<Logged>, StoreError> {
-        let mut deliveries =
-            store.deliveries(&DeliveryFilter { session: self.session, ..DeliveryFilter::default() })?;
-        let older = deliveries.len().saturating_sub(self.limit);
-        deliveries.drain(..older);
-        let summary = |given: &Given| {
-            let memory = store.get(MemoryRef::ShortId(given.short_id))?;
-            Ok(memory.map_or_else(String::new, |memory| memory.summary))
-        };
-        let logged = |delivery: Delivery| {
-            let summaries = delivery.given.iter().map(summary).collect::<Result<_, StoreError>>()?;
-            Ok(Logged { delivery, summaries })
-        };
-        deliveries.into_iter().map(logged).collect()
     }
 }
 
@@ -103,6 +62,43 @@ impl UseCase for Why {
         let given =
             store.deliveries(&DeliveryFilter { short_id: Some(memory.short_id), ..DeliveryFilter::default() })?;
         Ok(Reason { is_over: memory.is_over(store.now()), memory, given })
+    }
+}
+
+/// What a session received, and how many lines wait for review.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionTotals {
+    /// The session.
+    pub session: String,
+}
+
+/// The result of [`SessionTotals`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// The number of different memories that the session received.
+    pub memories: usize,
+    /// Their tokens.
+    pub tokens: u64,
+    /// The number of waiting lines.
+    pub waiting: usize,
+}
+
+impl UseCase for SessionTotals {
+    type Outcome = Totals;
+    const EFFECT: Effect = Effect::Reads;
+
+    fn run(self, store: &mut Store, _: &Caller) -> Result<Totals, StoreError> {
+        let waiting = store.count_candidates()?;
+        if self.session.is_empty() {
+            return Ok(Totals { waiting, ..Totals::default() });
+        }
+        let deliveries =
+            store.deliveries(&DeliveryFilter { session: Some(self.session), ..DeliveryFilter::default() })?;
+        let given = deliveries.iter().flat_map(|delivery| &delivery.given);
+        let delivered = given.filter(|given| given.form != GivenAs::Saved).map(|given| given.short_id);
+        let memories = delivered.collect::<BTreeSet<_>>().len();
+        let tokens = deliveries.iter().map(|delivery| u64::from(delivery.tokens)).sum();
+        Ok(Totals { memories, tokens, waiting })
     }
 }
 

@@ -10,8 +10,10 @@ use super::{Category, DomainError, Importance, MemoryUuid, Scope, Tag, Timestamp
 
 /// The namespace of digests.
 const NAMESPACE: Uuid = Uuid::from_u128(0x7c1d_3e52_90af_4b68_8d34_1f0a_66c2_e9b7);
-/// The letters of an ID. No digit is among them, so an ID never looks like the ID of a memory.
+/// The letters of an ID. They contain no digit, so an ID never looks like the ID of a memory.
 const LETTERS: [char; 16] = ['b', 'c', 'd', 'f', 'g', 'h', 'j', 'k', 'm', 'n', 'p', 'q', 'r', 't', 'v', 'w'];
+/// How a line quotes the sentence of the agent that it corrects or answers.
+pub const QUOTES: [&str; 2] = [" (corrects: \"", " (answers: \""];
 /// The number of letters of an ID.
 const LENGTH: usize = 6;
 
@@ -52,7 +54,7 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// A line about which nothing else is known.
+    /// Creates a line without optional fields.
     pub fn new(content: impl Into<String>, scope: Scope, created: Timestamp) -> Self {
         Self {
             content: content.into(),
@@ -82,11 +84,19 @@ impl Digest {
         Self(Uuid::new_v5(&keyed, format!("{kind}\n{subject}").as_bytes()))
     }
 
-    /// The digest of a line. Upper and lower case, white space and marks at the end do not matter.
-    pub fn of_line(store: &[u8], text: &str) -> Self {
-        let words: Vec<String> = text.split_whitespace().map(str::to_lowercase).collect();
-        let folded = words.join(" ");
-        Self::of(store, "line", folded.trim_end_matches(['.', '!', '。', '！', ' ']))
+    /// The digest of a line of a scope. Only the words of the user count: the agent's sentence that a line quotes, upper
+    /// and lower case, white space and marks around words do not matter.
+    pub fn of_line(store: &[u8], scope: &Scope, text: &str) -> Self {
+        let own = QUOTES.iter().filter_map(|quote| text.find(quote)).min().and_then(|at| text.get(..at));
+        let is_mark = |c: char| !c.is_alphanumeric() && !matches!(c, '-' | '+' | '$' | '#' | '/' | '@');
+        let words = own.unwrap_or(text).split_whitespace().map(|word| word.trim_matches(is_mark).to_lowercase());
+        let words: Vec<String> = words.filter(|word| !word.is_empty()).collect();
+        Self::of(store, "line", &format!("{scope}\n{}", words.join(" ")))
+    }
+
+    /// A digest from its bytes.
+    pub const fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(Uuid::from_bytes(bytes))
     }
 
     /// The bytes.
@@ -135,10 +145,19 @@ mod tests {
 
     #[test]
     fn equal_texts_have_one_id_and_other_texts_and_stores_have_others() {
-        let id = |text: &str, store: &[u8]| Digest::of_line(store, text).id();
-        assert_eq!(id("We deploy  on Fridays.", b"a"), id("we deploy on fridays", b"a"));
+        let id = |text: &str, store: &[u8]| Digest::of_line(store, &Scope::Global, text).id();
+        for same in
+            ["We deploy  on Fridays.", "we deploy on FRIDAYS!!", "We, deploy on Fridays…", "“We deploy on Fridays”"]
+        {
+            assert_eq!(id(same, b"a"), id("we deploy on fridays", b"a"), "{same}");
+        }
+        let quoting = "We deploy on Fridays! (corrects: \"I will deploy on Monday\")";
+        assert_eq!(id(quoting, b"a"), id("we deploy on fridays", b"a"));
+        assert_ne!(id("-85 dBm", b"a"), id("85 dBm", b"a"));
         assert_ne!(id("We deploy on Mondays", b"a"), id("We deploy on Fridays", b"a"));
         assert_ne!(id("We deploy on Fridays", b"b"), id("We deploy on Fridays", b"a"));
+        let here = Scope::Project("a/one".into());
+        assert_ne!(Digest::of_line(b"a", &here, "We deploy on Fridays").id(), id("We deploy on Fridays", b"a"));
         assert_eq!(id("", b"").as_str().len(), LENGTH);
     }
 

@@ -5,8 +5,8 @@ use tessera_tables::names;
 
 use super::error::by_name;
 use super::{
-    Category, DomainError, Importance, InFile, Link, MAX_TAGS, MemoryUuid, Metadata, Origin, Scope, Share, ShortId,
-    Tag, Timestamp, Trust,
+    CandidateId, Category, DomainError, Importance, InFile, Link, MAX_TAGS, MemoryUuid, Metadata, Origin, Scope, Share,
+    ShortId, Tag, Timestamp, Trust,
 };
 
 /// Maximum content in bytes of UTF-8.
@@ -292,6 +292,8 @@ pub struct Draft {
     pub sensitive: Option<String>,
     /// What plugins changed in the request, for the memory's history.
     pub altered: Vec<Alteration>,
+    /// The line of the review queue that becomes this memory. It must still wait.
+    pub accepts: Option<CandidateId>,
 }
 
 /// A plugin's change to a request, before it was performed.

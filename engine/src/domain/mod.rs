@@ -19,7 +19,7 @@ mod time;
 mod written_time;
 
 pub use budget::{TokenBudget, TokenCount, TokenProfile};
-pub use candidate::{Candidate, CandidateId, Digest};
+pub use candidate::{Candidate, CandidateId, Digest, QUOTES};
 pub use error::DomainError;
 pub use expiry::Expiry;
 pub use file::{FilePath, InFile, content_of_file, file_of_content};

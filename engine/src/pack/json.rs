@@ -9,6 +9,7 @@ use super::line::{json_attribution, json_beside, json_detail, json_index};
 use super::remark::Remark;
 use super::select::Frame;
 use super::text::{Detail, IndexEntry, MOST_FOR_READINGS, Ranked, Row};
+use super::unreviewed::{self, UnreviewedLine};
 use crate::domain::{Cursor, Memory, ShortId, TokenBudget, TokenCount, TokenProfile};
 use crate::score::ScoreParts;
 use crate::text::{O200k, TokenCounter, number_tokens};
@@ -42,6 +43,8 @@ pub struct JsonFrame {
     is_broad: bool,
     /// True if more rows were requested than one page may have.
     is_limited: bool,
+    /// The shown lines of the review queue.
+    pub(crate) unreviewed: Vec<UnreviewedLine>,
 }
 
 /// Additional tokens of a row with `"weak":true,`.
@@ -99,6 +102,7 @@ impl JsonFrame {
             highest: u32::MAX,
             is_broad: false,
             is_limited: false,
+            unreviewed: Vec::new(),
         }
     }
 
@@ -131,6 +135,17 @@ impl JsonFrame {
             let member = remark.member(names, self.budget.get() / MOST_FOR_READINGS);
             self.query_tokens += O200k.count(&member);
             self.query.push_str(&member);
+        }
+        self
+    }
+
+    /// Adds lines of the review queue, as many as fit.
+    #[must_use]
+    pub fn with_unreviewed(mut self, lines: &[UnreviewedLine]) -> Self {
+        if let Some((shown, member)) = unreviewed::as_json(lines, self.budget.get() / MOST_FOR_READINGS) {
+            self.query_tokens += O200k.count(&member);
+            self.query.push_str(&member);
+            self.unreviewed = shown.to_vec();
         }
         self
     }

@@ -14,6 +14,7 @@ mod passage;
 mod remark;
 mod select;
 mod text;
+mod unreviewed;
 mod weak;
 
 pub use advice::{Advice, advice};
@@ -30,4 +31,5 @@ pub use passage::{Passage, json_line as passage_json_line, line as passage_line}
 pub use remark::Remark;
 pub use select::{Bounds, Frame, Item, Shown, select};
 pub use text::{Detail, IndexEntry, Ranked, Recall, Row, TextFrame};
+pub use unreviewed::UnreviewedLine;
 pub use weak::LowConfidenceRows;

@@ -18,6 +18,7 @@ use super::line::{LineCosts, attribution, detail_line, index_body};
 use super::neutral::neutral;
 use super::remark::Remark;
 use super::select::Frame;
+use super::unreviewed::{self, UnreviewedLine};
 use crate::domain::{Cursor, Memory, ShortId, TokenBudget, TokenCount, TokenProfile};
 use crate::score::ScoreParts;
 use crate::text::{O200k, TokenCounter, number_tokens};
@@ -39,8 +40,8 @@ pub struct TextFrame {
     pub(super) highest: u32,
     /// The lines below the header: spelling corrections, and remarks about requested memories.
     pub(super) read_as: String,
-    /// True if these lines contain texts of the review queue, so that even a reply without matches needs a frame.
-    shows_unreviewed: bool,
+    /// The lines of the review queue among them. A reply that contains some needs a frame even without matches.
+    pub(crate) unreviewed: Vec<UnreviewedLine>,
 }
 
 /// The tokens of a reply without matches, without the number in it. The first value is for replies with exact counts.
@@ -82,7 +83,7 @@ impl TextFrame {
             is_unsure: false,
             highest: u32::MAX,
             read_as: String::new(),
-            shows_unreviewed: false,
+            unreviewed: Vec::new(),
         }
     }
 
@@ -94,13 +95,21 @@ impl TextFrame {
         Self { read_as: if is_worth_it { read_as } else { String::new() }, ..self }
     }
 
-    /// Adds remarks.
+    /// Adds remarks about requested memories.
     #[must_use]
     pub fn remarking(mut self, remarks: &[(Remark, Vec<String>)]) -> Self {
         for (remark, names) in remarks {
-            let line = remark.line(names, self.budget.get() / MOST_FOR_READINGS);
-            self.shows_unreviewed |= *remark == Remark::Unreviewed && !line.is_empty();
-            self.read_as.push_str(&line);
+            self.read_as.push_str(&remark.line(names, self.budget.get() / MOST_FOR_READINGS));
+        }
+        self
+    }
+
+    /// Adds lines of the review queue, as many as fit.
+    #[must_use]
+    pub fn with_unreviewed(mut self, lines: &[UnreviewedLine]) -> Self {
+        if let Some((shown, text)) = unreviewed::as_text(lines, self.budget.get() / MOST_FOR_READINGS) {
+            self.read_as.push_str(&text);
+            self.unreviewed = shown.to_vec();
         }
         self
     }
@@ -194,7 +203,7 @@ impl TextFrame {
     /// Renders a reply without matches. The given lines follow; `tokens` is their number of tokens. Returns the body
     /// and its tokens in the unit of the profile.
     pub fn nothing(&self, lines: &str, tokens: u32) -> (String, u32) {
-        if self.shows_unreviewed {
+        if !self.unreviewed.is_empty() {
             let used = self.profile.stated(|used| tokens + self.header_tokens(used) + FOOTER_TOKENS);
             return (format!("{}{lines}{FOOTER}", self.header(used)), used);
         }
@@ -366,6 +375,8 @@ pub struct Recall {
     pub near: u32,
     /// The best matches below the relevance threshold, for a request with `explain`.
     pub below_floor: Vec<Ranked>,
+    /// The shown lines of the review queue.
+    pub unreviewed: Vec<UnreviewedLine>,
 }
 
 #[cfg(test)]

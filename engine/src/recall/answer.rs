@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use crate::domain::{Cursor, DomainError, Packing, Purpose, RecallRequest, ShortId, TokenBudget, TokenCount};
 use crate::pack::{
-    Bounds, Detail, Frame, IndexEntry, Item, JsonFrame, JsonRows, Ranked, Recall, Row, Shown, TextFrame, select,
+    Bounds, Detail, Frame, IndexEntry, Item, JsonFrame, JsonRows, Ranked, Recall, Row, Shown, TextFrame,
+    UnreviewedLine, select,
 };
 use crate::score::Weights;
 
@@ -141,6 +142,7 @@ fn without_match(request: &RecallRequest, ranking: &Ranking, frame: &AnyFrame, f
         left_out: weak.left_out,
         near: weak.near,
         below_floor: ranking.below_floor(),
+        unreviewed: frame.unreviewed().to_vec(),
     }
 }
 
@@ -219,6 +221,7 @@ impl Reply {
             left_out,
             near: 0,
             below_floor: ranking.below_floor(),
+            unreviewed: frame.unreviewed().to_vec(),
         }
     }
 }
@@ -233,14 +236,23 @@ impl AnyFrame {
                 let mut frame = TextFrame::new(total, budget, profile);
                 frame.is_limited = request.is_limited;
                 frame.is_unsure = ranking.is_unsure();
-                Self::Text(frame.up_to(highest).reading(read_as).remarking(remarks))
+                let frame = frame.up_to(highest).reading(read_as).remarking(remarks);
+                Self::Text(frame.with_unreviewed(ranking.unreviewed()))
             }
             Form::Json(rows) => {
                 let frame = JsonFrame::new(total, budget, profile, &request.query, rows).up_to(highest);
-                let frame = frame.reading(read_as).remarking(remarks);
+                let frame = frame.reading(read_as).remarking(remarks).with_unreviewed(ranking.unreviewed());
                 let frame = if request.is_limited { frame.limited() } else { frame };
                 Self::Json(if ranking.is_broad() { frame.broad() } else { frame })
             }
+        }
+    }
+
+    /// The shown lines of the review queue.
+    pub(super) fn unreviewed(&self) -> &[UnreviewedLine] {
+        match self {
+            Self::Text(frame) => &frame.unreviewed,
+            Self::Json(frame) => &frame.unreviewed,
         }
     }
 

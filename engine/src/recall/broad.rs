@@ -182,6 +182,7 @@ impl<'a> Broad<'a> {
             left_out,
             near: 0,
             below_floor: self.ranking.below_floor(),
+            unreviewed: self.frame.unreviewed().to_vec(),
         }
     }
 

@@ -12,7 +12,7 @@ use super::scorer::{Location, Signs};
 use super::timing::{TimeOrder, Timing};
 use crate::domain::{Purpose, RecallRequest, ShortId, Sort};
 use crate::embedding::Vector;
-use crate::pack::{Ranked, Remark};
+use crate::pack::{Ranked, Remark, UnreviewedLine};
 use crate::score::{NearBest, ScoreParts, Weights};
 
 /// All matches of a query, in the order of the request.
@@ -54,6 +54,8 @@ pub struct Ranking {
     pub(super) read_as: Vec<(String, String)>,
     /// Remarks about requested memories.
     remarks: Vec<(Remark, Vec<String>)>,
+    /// Matching lines of the review queue, best first.
+    unreviewed: Vec<UnreviewedLine>,
     /// The rank at which this page begins.
     pub(super) start: usize,
     /// True if the cursor of the request names memories that no longer exist.
@@ -138,6 +140,17 @@ impl Ranking {
             self.remarks.push((remark, names));
         }
         self
+    }
+
+    /// Matching lines of the review queue.
+    pub(super) fn unreviewed(&self) -> &[UnreviewedLine] {
+        &self.unreviewed
+    }
+
+    /// Adds matching lines of the review queue, best first.
+    #[must_use]
+    pub fn with_unreviewed(self, unreviewed: Vec<UnreviewedLine>) -> Self {
+        Self { unreviewed, ..self }
     }
 
     /// Creates a ranking of memories that were requested by ID, in the given order. For a long memory, `query` selects

@@ -61,7 +61,7 @@ pub use files::folders::{FileStamp, Folder, Intent, MEMORIES, SeenFile, TakenFil
 pub use files::graph::{Edge, Meant, Strictness};
 pub use files::said::says_all_of_file;
 pub use files::told::{FileUse, UnsyncedFiles};
-pub use logs::candidates::{Decided, WaitingLine};
+pub use logs::candidates::{Declined, WaitingLine};
 pub use logs::deliveries::{Delivery, DeliveryFilter, Given, GivenAs, given_by};
 pub use logs::history::{HistoryEntry, Operation};
 pub use logs::learning::{ExtractorUsage, Progress};
@@ -71,7 +71,7 @@ pub use logs::traces::Traces;
 pub use read::list::{ListRequest, Listing};
 pub use read::near::{Near, SimilarityKind};
 pub use read::newer::Newer;
-pub use read::review::DoubtfulPair;
+pub use read::review::{DoubtfulPair, PairKind};
 pub use read::secrets::{SecretRef, SecretRow, SecretUse};
 pub use read::stats::Stats;
 pub use sync::anew::{Anew, Whole};

@@ -75,6 +75,8 @@ pub(crate) struct ExtractedMemory {
     pub(crate) replaces: Option<String>,
     /// The probability that it is worth remembering, if the classifier found it. Patterns and models state none.
     pub(crate) probability: Option<f64>,
+    /// True if the person explicitly asks to remember it.
+    pub(crate) is_explicit: bool,
 }
 
 impl ExtractedMemory {
@@ -91,6 +93,7 @@ impl ExtractedMemory {
             supersedes: None,
             replaces: None,
             probability: None,
+            is_explicit: false,
         }
     }
 

@@ -169,7 +169,8 @@ fn lesson(sentence: &str) -> Option<ExtractedMemory> {
     }
     let replaces = REPLACED.captures(point).and_then(|found| found.name("old")).map(|old| old.as_str().to_owned());
     let replaces = replaces.or_else(|| CHANGE.is_match(point).then(String::new));
-    Some(ExtractedMemory { replaces, ..ExtractedMemory::new(kind, capitalised(point)) })
+    let is_explicit = explicit.is_some();
+    Some(ExtractedMemory { replaces, is_explicit, ..ExtractedMemory::new(kind, capitalised(point)) })
 }
 
 /// A line without the marks of a list or a quotation. A minus sign belongs to its number.

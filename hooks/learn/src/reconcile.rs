@@ -7,10 +7,10 @@ use tessera_desk::use_cases::{Forget, Propose, Remember};
 use tessera_desk::{Caller, Desk, Project};
 use tessera_engine::Store;
 use tessera_engine::domain::{
-    Filters, Importance, Memory, MemoryRef, Origin, RecallRequest, Scope, ShortId, Timestamp, Trust,
+    CandidateId, Filters, Importance, Memory, MemoryRef, Origin, RecallRequest, Scope, ShortId, Timestamp, Trust,
 };
 use tessera_engine::enrich::is_about_here;
-use tessera_engine::store::{Decided, Erase, StoreError};
+use tessera_engine::store::{Erase, StoreError};
 use tessera_engine::text::{TokenKind, tokenize};
 use tessera_hooks::ReviewChoice;
 use tessera_hooks::said::runs_something;
@@ -22,16 +22,18 @@ use crate::heuristic::is_passing;
 use crate::transcript::Turn;
 
 /// The result for an extracted memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// A new memory was stored.
-    Stored,
+    Stored(ShortId),
     /// It waits for review.
-    Waiting,
+    Waiting(CandidateId),
     /// It was already known, or the user dropped it.
     Known,
     /// It names no subject, so it was not stored.
     Unclear,
+    /// It is uncertain, and the user wants no review.
+    Uncertain,
 }
 
 /// Maximum number of memories to compare with.
@@ -62,7 +64,7 @@ pub(crate) fn reconcile(
 ) -> Result<Outcome, StoreError> {
     let Source { job, turn, review, .. } = source;
     if review == ReviewChoice::Off && !lesson.is_certain() {
-        return Ok(Outcome::Unclear);
+        return Ok(Outcome::Uncertain);
     }
     let scope = scope_of(lesson, &job.scope);
     let near = near(store, lesson, &scope)?;
@@ -78,9 +80,12 @@ pub(crate) fn reconcile(
     if store.was_forgotten_after(&lesson.content, &scope, said)? {
         return Ok(Outcome::Known);
     }
-    // The classifier never learns a dropped line again. A person can still ask for it with "remember that".
-    if lesson.probability.is_some() && store.is_decided(&Decided::Line(&lesson.content))? {
-        return Ok(Outcome::Known);
+    // A dropped line is not learned again, unless the person explicitly asks for it.
+    if store.was_dropped(&scope, &lesson.content)? {
+        if !lesson.is_explicit {
+            return Ok(Outcome::Known);
+        }
+        store.allow_candidate(&scope, &lesson.content)?;
     }
     let line = line_of(lesson, scope, said, source, &near);
     let caller = caller(job);
@@ -88,7 +93,7 @@ pub(crate) fn reconcile(
     if review == ReviewChoice::All || !lesson.is_certain() {
         let certainty = lesson.probability.map(percent);
         let waiting = desk.perform(Propose { line, certainty })?;
-        return Ok(waiting.map_or(Outcome::Known, |_| Outcome::Waiting));
+        return Ok(waiting.map_or(Outcome::Known, Outcome::Waiting));
     }
     let stored = match desk.perform(line) {
         // The user wants no texts with credentials, so nothing is learned from this one.
@@ -97,7 +102,7 @@ pub(crate) fn reconcile(
         Err(StoreError::Refused { .. }) => return Ok(Outcome::Known),
         stored => stored?,
     };
-    Ok(if stored.existed { Outcome::Known } else { Outcome::Stored })
+    Ok(if stored.existed { Outcome::Known } else { Outcome::Stored(stored.memory.short_id) })
 }
 
 /// The memory that an extracted memory becomes.
@@ -251,31 +256,34 @@ fn subject(text: &str) -> BTreeSet<String> {
     words(text).into_iter().filter(|word| !frame.contains(word)).collect()
 }
 
-/// Deletes what was learned from the previous turn. "Forget that" does not refer to earlier turns.
-pub(crate) fn take_back(store: &mut Store, job: &Job, before: Option<&Turn>) -> Result<usize, StoreError> {
-    let Some(before) = before else { return Ok(0) };
+/// Deletes what was learned from the previous turn, and its waiting lines. "Forget that" does not refer to earlier turns.
+/// Returns the deleted memories.
+pub(crate) fn take_back(store: &mut Store, job: &Job, before: Option<&Turn>) -> Result<Vec<ShortId>, StoreError> {
+    let Some(before) = before else { return Ok(Vec::new()) };
     // If a client writes no times, the words decide.
     let is_of_it = |created: Timestamp, content: &str| match before.at {
         Some(said) => created == said,
         None => is_subsequence(&words(content), &words(&before.user)),
     };
-    let is_here = |session: Option<&String>| session == Some(&job.session);
-    let waiting = store.retract(|line| is_here(line.session.as_ref()) && is_of_it(line.created, &line.content))?;
-    let mut learned = Vec::new();
+    store.retract(|line| line.session.as_ref() == Some(&job.session) && is_of_it(line.created, &line.content))?;
+    let mut ids = Vec::new();
     for short_id in store.of_session(&job.session, 200)? {
-        learned.extend(store.get(MemoryRef::ShortId(short_id))?.filter(|memory| memory.origin == Origin::AutoLearn));
+        let memory = store.get(MemoryRef::ShortId(short_id))?;
+        let learned = memory.filter(|memory| memory.origin == Origin::AutoLearn);
+        ids.extend(learned.filter(|memory| is_of_it(memory.created, &memory.content)).map(|memory| memory.short_id));
     }
-    let is_of_it = |memory: &&Memory| is_of_it(memory.created, &memory.content);
-    let of_last = learned.iter().filter(is_of_it);
-    let ids: Vec<MemoryRef> = of_last.map(|memory| MemoryRef::ShortId(memory.short_id)).collect();
     if ids.is_empty() {
-        return Ok(waiting);
+        return Ok(ids);
     }
-    let forget = Forget { ids, erase: Erase::Soft, reason: Some("the user retracted it".into()) };
+    let forget = Forget {
+        ids: ids.iter().copied().map(MemoryRef::ShortId).collect(),
+        erase: Erase::Soft,
+        reason: Some("the user retracted it".into()),
+    };
     match Desk::new(store, &caller(job)).perform(forget) {
         // A plugin rejected the deletion; the plugin log says so.
-        Err(StoreError::Refused { .. }) => Ok(waiting),
-        gone => Ok(gone?.forgotten.len() + waiting),
+        Err(StoreError::Refused { .. }) => Ok(Vec::new()),
+        gone => gone.map(|_| ids),
     }
 }
 
@@ -338,13 +346,14 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let mut store = opened(home.path());
         let short_id = |number: u32| ShortId::try_from(number).ok();
+        let stored = |number: u32| Outcome::Stored(short_id(number).unwrap());
         let mut say = |content: &str, old| learned(&mut store, &lesson(content, ExtractedKind::Preference, old)).0;
-        assert_eq!(say("I prefer tabs for indentation", None), Outcome::Stored);
-        assert_eq!(say("I prefer spaces for indentation", short_id(1)), Outcome::Stored);
-        assert_eq!(say("I prefer tabs for indentation", short_id(2)), Outcome::Stored);
+        assert_eq!(say("I prefer tabs for indentation", None), stored(1));
+        assert_eq!(say("I prefer spaces for indentation", short_id(1)), stored(2));
+        assert_eq!(say("I prefer tabs for indentation", short_id(2)), stored(3));
         assert_eq!(say("I prefer tabs for indentation", None), Outcome::Known);
         // An extractor may name a memory that was replaced long ago. Then the statement still counts as new.
-        assert_eq!(say("I prefer spaces for indentation", short_id(1)), Outcome::Stored);
+        assert_eq!(say("I prefer spaces for indentation", short_id(1)), stored(4));
         let best = similar(&mut store, "tabs or spaces for indentation?", &Scope::Global).unwrap();
         assert!(best.iter().any(|memory| memory.content == "I prefer spaces for indentation"));
     }

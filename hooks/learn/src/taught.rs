@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex_lite::Regex;
 use tessera_desk::screen::holds_credential;
 use tessera_engine::compose::categories;
-use tessera_engine::domain::Category;
+use tessera_engine::domain::{Category, QUOTES};
 use tessera_engine::embedding::{Encoder, Vector, as_read};
 use tessera_engine::learning::{CERTAIN, Kind, POSSIBLE, Taught, end_of, inputs, taught};
 use tessera_hooks::said::sentences;
@@ -112,10 +112,11 @@ impl<'a> Message<'a> {
     /// The agent's last sentence, which names the subject. It is quoted, because its statement does not hold.
     fn subject(&self) -> Option<String> {
         let last = split(self.before).rfind(|sentence| sentence.chars().any(char::is_alphabetic))?;
-        let relation = if last.ends_with(['?', '？']) { "answers" } else { "corrects" };
+        let [corrects, answers] = QUOTES;
+        let quote = if last.ends_with(['?', '？']) { answers } else { corrects };
         let last = last.trim_end_matches(['.', '。', ' ']);
         let quoted: String = last.chars().filter(|c| *c != '"').take(LONGEST_SUBJECT).collect();
-        (!holds_credential(&quoted)).then(|| format!(" ({relation}: \"{quoted}\")"))
+        (!holds_credential(&quoted)).then(|| format!("{quote}{quoted}\")"))
     }
 
     /// People, if the embedding says so. Otherwise only a preference that holds everywhere is a preference; a rule of the

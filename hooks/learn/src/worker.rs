@@ -21,6 +21,7 @@ use tessera_desk::chain::spool;
 use tessera_desk::embedding::{Pace, work_off};
 use tessera_desk::log;
 use tessera_desk::queue::{self, Batch, Job, WorkerTurn};
+use tessera_desk::results::{self, LearningResult};
 use tessera_desk::screen::screened;
 use tessera_hooks::{Surroundings, prompt};
 
@@ -88,6 +89,7 @@ fn empty_queue(surroundings: &Surroundings, seen: &mut BTreeSet<PathBuf>) -> usi
     if let Err(error) = work_off(&mut store, Pace::Aside, is_idle) {
         note(&format!("embeddings are postponed: {error}"));
     }
+    results::clean(&surroundings.home, now);
     // Plugins are notified last, because they may be slow.
     if let Err(error) = spool::work_off(&store, surroundings.settings.plugins, || true) {
         note(&format!("plugins will receive events later: {error}"));
@@ -185,9 +187,10 @@ fn learn(job: &Job, store: &mut Store, court: &mut Extractors<'_>, until: Instan
         };
         progress = Progress { turns: progress.turns + 1, cursor: Some(turn.id.clone()) };
         let before = at.checked_sub(1).and_then(|at| read.all.get(at));
-        learned += learn_turn(job, turn, before, store, court)?;
+        learned += show(job, &learn_turn(job, turn, before, store, court)?, court);
         if (progress.turns as usize).is_multiple_of(DEEP) && court.has_model() {
-            learned += judged(job, &Window { turns: window, before: "", is_deep: true, known: &[] }, store, court)?;
+            let window = Window { turns: window, before: "", is_deep: true, known: &[] };
+            learned += show(job, &judged(job, &window, store, court)?, court);
         }
         store.note_progress(&job.session, &progress)?;
     }
@@ -200,39 +203,54 @@ fn learn_turn(
     before: Option<&Turn>,
     store: &mut Store,
     court: &mut Extractors<'_>,
-) -> Result<usize, LearnError> {
+) -> Result<Vec<LearningResult>, LearnError> {
     match taken_back(&turn.user) {
-        Retraction::ThisTurn => return Ok(0),
+        Retraction::ThisTurn => return Ok(Vec::new()),
         Retraction::TheLast => {
-            reconcile::take_back(store, job, before)?;
-            return Ok(0);
+            let deleted = reconcile::take_back(store, job, before)?;
+            return Ok(deleted.into_iter().map(LearningResult::Retracted).collect());
         }
         Retraction::Nothing => {}
     }
     let before = before.map_or("", |before| before.assistant.as_str());
     // A few words may answer the agent's question.
     if prompt::is_small_talk(&turn.user) && !turn.user.contains(|c: char| c.is_ascii_digit()) {
-        return Ok(0);
+        return Ok(Vec::new());
     }
     judged(job, &Window { turns: std::slice::from_ref(turn), before, is_deep: false, known: &[] }, store, court)
 }
 
+/// Lets the next hook of the session show the results. Returns the number of new memories.
+fn show(job: &Job, results: &[LearningResult], court: &Extractors<'_>) -> usize {
+    let Surroundings { home, clock, .. } = court.surroundings;
+    if let Err(error) = results::add(home, &job.session, clock.now(), results) {
+        court.note(&format!("results of learning cannot be shown: {error}"));
+    }
+    count_learned(results)
+}
+
 /// Extracts memories from some turns, and compares them with the existing memories. Only a model receives existing
 /// memories, which this function looks up.
-fn judged(job: &Job, excerpt: &Window<'_>, store: &mut Store, court: &mut Extractors<'_>) -> Result<usize, LearnError> {
-    let Some(turn) = excerpt.turns.last() else { return Ok(0) };
+fn judged(
+    job: &Job,
+    excerpt: &Window<'_>,
+    store: &mut Store,
+    court: &mut Extractors<'_>,
+) -> Result<Vec<LearningResult>, LearnError> {
+    let Some(turn) = excerpt.turns.last() else { return Ok(Vec::new()) };
     let kept: Vec<Turn> =
         excerpt.turns.iter().filter(|turn| taken_back(&turn.user) == Retraction::Nothing).cloned().collect();
     let said: String = kept.iter().map(|turn| format!("{}\n", turn.user)).collect();
     let known = if court.has_model() { reconcile::known(store, &said, &job.scope)? } else { Vec::new() };
     let window = Window { turns: &kept, known: &known, ..*excerpt };
     let (extractor, verdict) = court.extractor(&window, job, store)?;
-    let mut learned = 0;
+    let mut results = Vec::new();
     for lesson in &verdict.extracted_memories {
         let source = Source { job, turn, extractor, review: court.surroundings.settings.review };
         match reconcile::reconcile(store, lesson, source) {
-            Ok(Outcome::Stored) => learned += 1,
-            Ok(_) => {}
+            Ok(Outcome::Stored(id)) => results.push(LearningResult::Learned(id)),
+            Ok(Outcome::Waiting(id)) => results.push(LearningResult::Waiting(id)),
+            Ok(Outcome::Known | Outcome::Unclear | Outcome::Uncertain) => {}
             // The store would also reject it later.
             Err(error @ (StoreError::Domain(_) | StoreError::Conflict { .. } | StoreError::InFile { .. })) => {
                 court.note(&format!("skipped an extracted memory: {error}"));
@@ -240,6 +258,7 @@ fn judged(job: &Job, excerpt: &Window<'_>, store: &mut Store, court: &mut Extrac
             Err(error) => return Err(error.into()),
         }
     }
+    let learned = count_learned(&results);
     let spent = ExtractorUsage {
         extractor: extractor.as_str().to_owned(),
         learned: learned as u64,
@@ -248,7 +267,12 @@ fn judged(job: &Job, excerpt: &Window<'_>, store: &mut Store, court: &mut Extrac
     if learned > 0 {
         store.note_spending(&spent)?;
     }
-    Ok(learned)
+    Ok(results)
+}
+
+/// The number of new memories.
+fn count_learned(results: &[LearningResult]) -> usize {
+    results.iter().filter(|result| matches!(result, LearningResult::Learned(_))).count()
 }
 
 /// The extractors of one run. A failed extractor is not asked again in the same run.

@@ -120,7 +120,7 @@ pub(crate) fn text(desk: &mut Desk<'_>, request: RecallRequest) -> Reply {
     }
     let list = near.iter().map(|(scope, count)| format!("{count} under {scope}")).collect::<Vec<_>>().join(", ");
     let line = format!("Elsewhere: {}.\n", neutral_line(&list));
-    let frame = TextFrame::new(0, request.budget, request.profile);
+    let frame = TextFrame::new(0, request.budget, request.profile).with_unreviewed(&reply.unreviewed);
     let (hinted, used) = frame.nothing(&line, O200k.count(&line));
     Ok(if used <= request.budget.get() { hinted } else { reply.body })
 }

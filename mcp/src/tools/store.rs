@@ -85,6 +85,7 @@ fn call(desk: &mut Desk<'_>, args: &Args) -> Reply {
         reason: reason(args)?,
         created: None,
         owner_trust: None,
+        accepts: None,
     })?;
     let near = alike(desk, &stored);
     let told = reply(desk, args, if stored.existed { "Already stored as" } else { "Stored" }, &stored, near)?;

@@ -17,7 +17,7 @@ use ratatui::widgets::{List, ListItem, ListState, Paragraph, Wrap};
 use tessera_engine::domain::Memory;
 
 use super::picker::{Mode, Picker};
-use crate::output::{Undisturbed, age, local, shown};
+use crate::output::{Undisturbed, age, is_closed, local, shown};
 
 /// How often signals are noticed.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -64,7 +64,8 @@ impl Screen {
     /// Waits for the user.
     pub(super) fn input(&self) -> anyhow::Result<Input> {
         loop {
-            if self.signals.is_asked_to_end() {
+            // crossterm reads a closed terminal for ever.
+            if self.signals.is_asked_to_end() || is_closed() {
                 return Ok(Input::End);
             }
             if !poll(PATIENCE)? {

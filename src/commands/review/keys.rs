@@ -1,10 +1,7 @@
 //! Decides about one proposal after the other, with one key each.
 
 use std::process::ExitCode;
-use std::time::Duration;
 
-use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, poll, read};
-use ratatui::crossterm::terminal::{disable_raw_mode, enable_raw_mode};
 use tessera_desk::Desk;
 use tessera_desk::use_cases::{Decide, Proposal, ReviewItem, ReviewQueue, Verdict};
 
@@ -12,11 +9,8 @@ use super::{decided, described};
 use crate::commands::editor::Edited;
 use crate::commands::{Access, Context};
 use crate::exit::UserError;
-use crate::output::Undisturbed;
+use crate::output::{Input, Keys, Undisturbed};
 use crate::{config, output};
-
-/// How often signals are noticed.
-const PATIENCE: Duration = Duration::from_millis(200);
 
 /// What the user wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +32,7 @@ pub(super) fn run(context: &Context) -> anyhow::Result<ExitCode> {
         }
         for (at, item) in (1..).zip(&items) {
             let count = items.len();
+            Keys::ignore_earlier();
             output::question(&format!("\n{}[{at}/{count}] {}", described(item, now), keys(item)));
             let action = chosen(item)?;
             output::answered();
@@ -56,53 +51,43 @@ pub(super) fn run(context: &Context) -> anyhow::Result<ExitCode> {
 
 fn keys(item: &ReviewItem) -> &'static str {
     match item.proposal {
-        Proposal::Line(_) => "a stores it, e edits it, d drops it, s decides later, q leaves",
-        _ => "a accepts, d keeps both and drops the proposal, s decides later, q leaves",
+        Proposal::Line { .. } => "a stores it, e edits it, d drops it, s decides later, q leaves",
+        Proposal::Contradiction { .. } | Proposal::Duplicate { .. } => {
+            "a does this, d keeps both as they are, s decides later, q leaves"
+        }
+        Proposal::Unused { .. } => "a deletes it, d keeps it, s decides later, q leaves",
     }
 }
 
 /// Waits for a key that means something.
 fn chosen(item: &ReviewItem) -> anyhow::Result<Action> {
     let signals = Undisturbed::begin();
-    enable_raw_mode()?;
-    let chosen = loop {
+    let keys = Keys::begin()?;
+    let is_line = matches!(item.proposal, Proposal::Line { .. });
+    loop {
         if signals.is_asked_to_end() {
-            break Ok(Action::Leave);
+            return Ok(Action::Leave);
         }
-        match next_key() {
-            Ok(Some(key)) => {
-                let is_line = matches!(item.proposal, Proposal::Line(_));
+        match keys.next()? {
+            Input::End => return Ok(Action::Leave),
+            Input::Nothing => {}
+            Input::Key(key) => {
                 if let Some(action) = action(key).filter(|action| is_line || *action != Action::Edit) {
-                    break Ok(action);
+                    return Ok(action);
                 }
             }
-            Ok(None) => {}
-            Err(error) => break Err(error),
         }
-    };
-    disable_raw_mode()?;
-    chosen
-}
-
-fn next_key() -> anyhow::Result<Option<KeyEvent>> {
-    if !poll(PATIENCE)? {
-        return Ok(None);
     }
-    Ok(match read()? {
-        Event::Key(key) if key.kind != KeyEventKind::Release => Some(key),
-        _ => None,
-    })
 }
 
-fn action(key: KeyEvent) -> Option<Action> {
-    let ctrl = key.modifiers.contains(KeyModifiers::CONTROL);
-    Some(match key.code {
-        KeyCode::Char('c' | 'd') if ctrl => Action::Leave,
-        KeyCode::Char('q') | KeyCode::Esc => Action::Leave,
-        KeyCode::Char('a' | 'y') => Action::Accept,
-        KeyCode::Char('e') => Action::Edit,
-        KeyCode::Char('d' | 'n') => Action::Drop,
-        KeyCode::Char('s' | ' ') | KeyCode::Enter => Action::Later,
+fn action(key: char) -> Option<Action> {
+    Some(match key {
+        // Ctrl-C, Ctrl-D and Esc.
+        'q' | '\u{3}' | '\u{4}' | '\u{1b}' => Action::Leave,
+        'a' => Action::Accept,
+        'e' => Action::Edit,
+        'd' => Action::Drop,
+        's' => Action::Later,
         _ => return None,
     })
 }
@@ -119,7 +104,7 @@ fn report(desk: &mut Desk<'_>, item: &ReviewItem, verdict: Verdict) -> anyhow::R
 
 /// Lets the user edit a line. A line that was not changed still waits.
 fn edit(desk: &mut Desk<'_>, item: &ReviewItem) -> anyhow::Result<()> {
-    let Proposal::Line(line) = &item.proposal else { return Ok(()) };
+    let Proposal::Line { line, .. } = &item.proposal else { return Ok(()) };
     let edited = Edited::of(&line.content).and_then(|edited| match edited {
         None => Ok("The text was not changed, so the line still waits.".to_owned()),
         Some(edited) => edited.keep_if_lost(|text| {
@@ -142,17 +127,17 @@ mod tests {
 
     #[test]
     fn keys_mean_what_the_help_says_and_other_keys_mean_nothing() {
-        let plain = |code| action(KeyEvent::new(code, KeyModifiers::NONE));
         for (key, expected) in [
             ('a', Some(Action::Accept)),
             ('e', Some(Action::Edit)),
             ('d', Some(Action::Drop)),
             ('s', Some(Action::Later)),
             ('q', Some(Action::Leave)),
+            ('\u{3}', Some(Action::Leave)),
             ('x', None),
+            ('A', None),
         ] {
-            assert_eq!(plain(KeyCode::Char(key)), expected, "{key}");
+            assert_eq!(action(key), expected, "{key}");
         }
-        assert_eq!(action(KeyEvent::new(KeyCode::Char('d'), KeyModifiers::CONTROL)), Some(Action::Leave));
     }
 }

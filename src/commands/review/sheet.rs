@@ -1,18 +1,18 @@
 //! The list of proposals as a text for the editor, and the decisions in the edited text.
 
-use tessera_desk::use_cases::{Decide, Proposal, ReviewItem, Verdict};
+use tessera_desk::use_cases::{Decide, Proposal, ReviewId, ReviewItem, Verdict};
 
 use super::one_line;
 use crate::output;
 
 const HELP: &str = "\
-# Change the first word of each line, then save the text and close the editor.
-#   accept  does what is proposed. You can also change the text of a line before.
+# Change the first word of each row, then save the text and close the editor.
+#   accept  does what is proposed. You can also change the text that is to be stored.
 #   drop    drops the proposal, so that it is not made again.
-#   wait    decides later. A line that you remove also waits.
+#   wait    decides later. A row that you remove also waits.
 ";
 
-/// The text for the editor: one line per proposal.
+/// The text for the editor: one row per proposal.
 pub(super) fn written(items: &[ReviewItem]) -> String {
     let line = |item: &ReviewItem| format!("wait {} {}\n", item.id, text_of(item));
     format!("{HELP}\n{}", items.iter().map(line).collect::<String>())
@@ -21,17 +21,17 @@ pub(super) fn written(items: &[ReviewItem]) -> String {
 /// The decisions in an edited text.
 ///
 /// # Errors
-/// Returns an error that names the first line that cannot be understood. Then no decision is carried out.
+/// Returns an error that names the first row that cannot be understood. Then no decision is carried out.
 pub(super) fn decisions(text: &str, items: &[ReviewItem]) -> Result<Vec<Decide>, String> {
     let lines = (1..).zip(text.lines().map(str::trim));
     let said = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
     let mut decisions: Vec<Decide> = Vec::new();
     for (number, line) in said {
-        let Some(decide) = decision(line, items).map_err(|problem| format!("line {number}: {problem}"))? else {
+        let Some(decide) = decision(line, items).map_err(|problem| format!("row {number}: {problem}"))? else {
             continue;
         };
         if decisions.iter().any(|known| known.id == decide.id) {
-            return Err(format!("line {number}: {} occurs twice; keep one of the lines", decide.id));
+            return Err(format!("row {number}: {} occurs twice; keep one of the rows", decide.id));
         }
         decisions.push(decide);
     }
@@ -45,18 +45,19 @@ fn decision(line: &str, items: &[ReviewItem]) -> Result<Option<Decide>, String> 
         "accept" | "a" => Verdict::Accept,
         "drop" | "d" => Verdict::Drop,
         "wait" | "w" => return Ok(None),
-        other => return Err(format!("`{other}` is unknown; begin the line with accept, drop or wait")),
+        other => return Err(format!("`{other}` is unknown; begin the row with accept, drop or wait")),
     };
-    let Some(item) = items.iter().find(|item| item.id.to_string() == id.trim()) else {
-        return Err(format!("`{id}` is not the ID of a proposal; restore the second word of the line"));
+    let named = id.parse::<ReviewId>().ok();
+    let Some(item) = items.iter().find(|item| Some(&item.id) == named.as_ref()) else {
+        return Err(format!("`{id}` is not the ID of a proposal; restore the second word of the row"));
     };
     let text = text.trim();
     let is_changed = text != text_of(item);
     let verdict = match (verdict, &item.proposal) {
-        (Verdict::Accept, Proposal::Line(_)) if text.is_empty() => {
+        (Verdict::Accept, Proposal::Line { .. }) if text.is_empty() => {
             return Err("the text is empty; use drop, or restore the text".to_owned());
         }
-        (Verdict::Accept, Proposal::Line(_)) if is_changed => Verdict::Edit(text.to_owned()),
+        (Verdict::Accept, Proposal::Line { .. }) if is_changed => Verdict::Edit(text.to_owned()),
         (verdict, _) => verdict,
     };
     Ok(Some(Decide { id: item.id.clone(), verdict }))
@@ -64,13 +65,13 @@ fn decision(line: &str, items: &[ReviewItem]) -> Result<Option<Decide>, String> 
 
 fn text_of(item: &ReviewItem) -> String {
     let text = match &item.proposal {
-        Proposal::Line(line) => line.content.clone(),
+        Proposal::Line { line, .. } => return one_line(&line.content),
         Proposal::Contradiction { newer, older } => {
             let (new, old) = (newer.short_id, older.short_id);
             format!("mark {old} as outdated: {} ({new} may contradict it: {})", older.summary, newer.summary)
         }
-        Proposal::Duplicate { newer, older } => {
-            format!("delete {}: {} ({} says the same)", older.short_id, older.summary, newer.short_id)
+        Proposal::Duplicate { deletes, keeps } => {
+            format!("delete {}: {} ({} says the same)", deletes.short_id, deletes.summary, keeps.short_id)
         }
         Proposal::Unused { memory } => format!("delete {}, never used: {}", memory.short_id, memory.summary),
     };
@@ -85,7 +86,7 @@ mod tests {
 
     fn item(id: &str, content: &str) -> ReviewItem {
         let candidate = Candidate::new(content, Scope::Global, "2026-11-20".parse().unwrap());
-        ReviewItem { id: id.parse().unwrap(), proposal: Proposal::Line(Box::new(candidate)) }
+        ReviewItem { id: id.parse().unwrap(), proposal: Proposal::Line { line: Box::new(candidate), replaces: None } }
     }
 
     #[test]
@@ -108,10 +109,10 @@ mod tests {
     fn a_line_that_is_not_understood_is_named_and_nothing_is_decided() {
         let items = [item("bbbbbb", "We deploy on Fridays")];
         for (text, problem) in [
-            ("yes bbbbbb x", "line 1: `yes` is unknown; begin the line with accept, drop or wait"),
-            ("\ndrop kkkkkk x", "line 2: `kkkkkk` is not the ID of a proposal; restore the second word of the line"),
-            ("accept bbbbbb", "line 1: the text is empty; use drop, or restore the text"),
-            ("drop bbbbbb\ndrop bbbbbb", "line 2: bbbbbb occurs twice; keep one of the lines"),
+            ("yes bbbbbb x", "line 1: `yes` is unknown; begin the row with accept, drop or wait"),
+            ("\ndrop kkkkkk x", "row 2: `kkkkkk` is not the ID of a proposal; restore the second word of the row"),
+            ("accept bbbbbb", "row 1: the text is empty; use drop, or restore the text"),
+            ("drop bbbbbb\ndrop bbbbbb", "row 2: bbbbbb occurs twice; keep one of the rows"),
         ] {
             assert_eq!(decisions(text, &items), Err(problem.to_owned()), "{text:?}");
         }

@@ -13,7 +13,7 @@ use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 use crate::store::logs::history::Operation;
-use crate::store::logs::{history, purges, questions, traces};
+use crate::store::logs::{candidates, history, purges, questions, traces};
 use crate::store::rows::codec::Ask as _;
 use crate::store::rows::{memory as row, tables};
 use crate::text::O200k;
@@ -118,6 +118,7 @@ pub(crate) fn purge(change: &Change<'_>, before: &Memory, mark: u8, actor: &Acto
     let sql = "UPDATE memories SET purged = ?2, superseded_by = NULL, newer = NULL WHERE short_id = ?1";
     change.tx.execute(sql, params![memory.short_id, mark])?;
     questions::forget_those_about(change, before)?;
+    candidates::forget_those_about(change, before)?;
     secrets::remove(change, before.id)?;
     traces::note(change)?;
     purges::note(change, before.id, mark)?;

@@ -25,8 +25,8 @@ use crate::store::logs::purges::{
     Copy, FOREIGN, forget_context, holds_piece, is_foreign, is_rewriting, reader, remove_beside,
 };
 use crate::store::logs::questions::forget_those_saying;
-use crate::store::logs::small_files;
 use crate::store::logs::traces::THEIRS;
+use crate::store::logs::{candidates, small_files};
 use crate::store::rows::codec::{Ask as _, Run as _};
 use crate::store::rows::memory as row;
 use crate::store::rows::tables::has;
@@ -281,6 +281,9 @@ impl Store {
         for text in &sought.texts {
             if has(&copy.connection, "unanswered_questions", "words")? {
                 forget_those_saying(&copy.connection, text)?;
+            }
+            if has(&copy.connection, "candidates", "candidate")? {
+                candidates::forget_those_saying(&copy.connection, text)?;
             }
             if has(&copy.connection, "allowed_texts", "value")? {
                 disallow(&copy.connection, text)?;

@@ -16,7 +16,7 @@ use crate::store::base::kept;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 use crate::store::logs::history::earlier;
-use crate::store::logs::{beside, purges, questions, traces};
+use crate::store::logs::{beside, candidates, purges, questions, traces};
 use crate::store::rows::codec::{Ask as _, Run as _};
 use crate::sync::SyncState;
 use crate::text::O200k;
@@ -289,6 +289,7 @@ pub(crate) fn in_logs(change: &Change<'_>, texts: &[&str]) -> Result<(), StoreEr
     for text in texts {
         words.note_marked(MARKED.as_str(), text);
         questions::forget_those_saying(change.tx, text)?;
+        candidates::forget_those_saying(change.tx, text)?;
         disallow(change.tx, text)?;
     }
     Ok(beside::fix_marked(change.tx, &words)?)

@@ -213,6 +213,7 @@ impl Line {
             reason: None,
             sensitive: None,
             altered: Vec::new(),
+            accepts: None,
         })
     }
 

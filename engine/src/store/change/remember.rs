@@ -17,7 +17,7 @@ use crate::store::base::store::Store;
 use crate::store::base::transaction::Change;
 use crate::store::file::error::StoreError;
 use crate::store::logs::history::Operation;
-use crate::store::logs::{access_log, history};
+use crate::store::logs::{access_log, candidates, history};
 use crate::store::rows::codec::sql;
 use crate::store::rows::columns::MEMORY;
 use crate::store::rows::memory as row;
@@ -96,6 +96,9 @@ fn again(draft: &Draft) -> Actor {
 
 /// Stores a composed memory, or finds an existing one with the same text.
 pub(crate) fn insert(change: &Change<'_>, draft: &Draft, composed: &Composed) -> Result<Stored, StoreError> {
+    if let Some(line) = &draft.accepts {
+        candidates::accept(change, line, composed.memory())?;
+    }
     let actor = Actor {
         origin: draft.origin.clone(),
         session: draft.session.clone(),

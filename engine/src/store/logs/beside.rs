@@ -30,8 +30,9 @@ pub(crate) fn fix(
     Ok(())
 }
 
-/// Columns of logs with words of people or of other programs. Questions are deleted as a whole.
-const COLUMNS: [(&str, &str, &str); 4] = [
+/// Columns of logs with words of people or of other programs. Questions are deleted as a whole, and candidates too.
+const COLUMNS: [(&str, &str, &str); 5] = [
+    ("candidates", "digest", "candidate"),
     ("outbox", "n", "refused"),
     ("outbox", "n", "failing"),
     ("server", "only_row", "problem"),

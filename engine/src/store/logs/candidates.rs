@@ -1,12 +1,14 @@
-//! The review queue: lines that wait for the user's decision, and fingerprints of earlier decisions.
+//! The review queue: lines that wait for the user's decision, and digests of earlier decisions.
 //!
 //! A candidate is not a memory: it has no terms in the index, is not counted, and is never synced or injected. A dropped
-//! candidate leaves only its fingerprint.
+//! candidate leaves only its digest.
+
+use std::time::Duration;
 
 use rusqlite::{Connection, Row, params};
 use serde::Serialize;
 
-use crate::domain::{Candidate, CandidateId, Digest, DomainError, MemoryUuid};
+use crate::domain::{Candidate, CandidateId, Digest, DomainError, Memory, MemoryUuid, Scope, Timestamp};
 use crate::embedding::{Embedding, Vector};
 use crate::screen::is_clean;
 use crate::screen::probable::probable;
@@ -19,6 +21,12 @@ use crate::store::rows::codec::{Ask as _, Run as _};
 const MOST_WAITING: u32 = 200;
 /// A line that nobody reviewed is deleted after this number of days.
 const DAYS_WAITING: i64 = 90;
+/// The kind of a dropped line.
+const LINE: &str = "line";
+/// The kind of a line that was accepted with another text.
+const EDITED: &str = "edited";
+/// How long a drop waits for readers, so that it can remove the text from the write-ahead log.
+const PATIENCE: Duration = Duration::from_millis(200);
 
 /// A line that waits for review, with its ID.
 #[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
@@ -30,44 +38,52 @@ pub struct WaitingLine {
     pub candidate: Candidate,
 }
 
-/// A decision that is not asked for again. Its fingerprint contains the subject, but not its text.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Decided<'a> {
-    /// The line was dropped.
-    Line(&'a str),
+/// A proposal about memories that the user declined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Declined {
     /// Both memories stay as they are.
     Pair(MemoryUuid, MemoryUuid),
     /// A memory stays although it was never used.
     Unused(MemoryUuid),
 }
 
+/// A row of the table.
+struct Stored {
+    digest: Digest,
+    candidate: Candidate,
+    vector: Option<Vector>,
+}
+
 impl Store {
-    /// Adds a line to the review queue. Returns its ID if it now waits. `None` if an equal line waits already or was
-    /// dropped earlier, or if the line contains a credential or a probable secret.
+    /// Adds a line to the review queue. Returns its ID if it now waits. `None` if an equal line of the scope waits
+    /// already or was dropped earlier, or if the line contains a credential or a probable secret.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read or written.
     pub fn propose(&mut self, candidate: &Candidate) -> Result<Option<CandidateId>, StoreError> {
-        if !is_clean(&candidate.content) || !probable(&candidate.content).is_empty() {
+        let is_secret = |text: &String| !is_clean(text) || !probable(text).is_empty();
+        if is_secret(&candidate.content) {
             return Ok(None);
         }
-        let digest = Digest::of_line(&self.key()?, &candidate.content);
-        let json = serde_json::to_string(candidate).map_err(|error| self.unreadable(&error))?;
+        let keywords = candidate.keywords.iter().filter(|word| !is_secret(word)).cloned().collect();
+        let candidate = Candidate { keywords, ..candidate.clone() };
+        let json = serde_json::to_string(&candidate).expect("a candidate contains only texts and numbers");
         let embedding = self.embedding_key(&candidate.content);
         let embedding =
             embedding.map_or_else(Vec::new, |vector| Embedding::of(std::slice::from_ref(&vector)).into_bytes());
         self.write(|change| {
+            let digest = Digest::of_line(&key(change.tx)?, &candidate.scope, &candidate.content);
             if is_decided(change.tx, digest)? {
                 return Ok(None);
             }
-            let sql = "INSERT OR IGNORE INTO candidates (id, at, candidate, embedding) VALUES (?1, ?2, ?3, ?4)";
-            let added = change.tx.run(sql, params![digest.id().as_str(), change.now, json, embedding])?;
+            let sql = "INSERT OR IGNORE INTO candidates (digest, at, candidate, embedding) VALUES (?1, ?2, ?3, ?4)";
+            let added = change.tx.run(sql, params![digest.as_bytes(), change.now, json, embedding])?;
             trim(change)?;
             Ok((added > 0).then(|| digest.id()))
         })
     }
 
-    /// The waiting lines, oldest first. A line that this version cannot read is skipped, and stays.
+    /// The waiting lines, oldest first. Expired lines are left out, and lines that only a newer version can read.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
@@ -77,19 +93,23 @@ impl Store {
 
     /// Like [`Self::candidates`], with the embeddings that the current encoder made.
     pub(crate) fn candidates_with_vectors(&self) -> Result<Vec<(WaitingLine, Option<Vector>)>, StoreError> {
-        let sql = "SELECT id, candidate, embedding FROM candidates WHERE at > ?1 ORDER BY at, id";
-        let rows = self.connection.all(sql, [self.now().plus_days(-DAYS_WAITING)], waiting);
-        Ok(rows.map_err(|error| self.failed(error))?.into_iter().flatten().collect())
+        let rows = rows(&self.connection, self.now()).map_err(|error| self.failed(error))?;
+        let line = |row: Stored| (WaitingLine { id: row.digest.id(), candidate: row.candidate }, row.vector);
+        Ok(rows.into_iter().map(line).collect())
     }
 
     /// The number of waiting lines.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
-    pub fn count_candidates(&self) -> Result<u32, StoreError> {
-        let sql = "SELECT count(*) FROM candidates WHERE at > ?1";
-        let count = self.connection.one(sql, [self.now().plus_days(-DAYS_WAITING)], |row| row.get(0));
-        count.map_err(|error| self.failed(error))
+    pub fn count_candidates(&self) -> Result<usize, StoreError> {
+        if self.has_no_candidate()? { Ok(0) } else { Ok(self.candidates()?.len()) }
+    }
+
+    /// True if the table is empty, as it mostly is. Then nothing is parsed.
+    fn has_no_candidate(&self) -> Result<bool, StoreError> {
+        let is_empty = self.connection.one("SELECT NOT EXISTS (SELECT 1 FROM candidates)", [], |row| row.get(0));
+        is_empty.map_err(|error| self.failed(error))
     }
 
     /// A waiting line.
@@ -98,196 +118,196 @@ impl Store {
     /// Returns an error if no line has the ID, or the store cannot be read.
     pub fn candidate(&self, id: &CandidateId) -> Result<Candidate, StoreError> {
         let found = self.candidates()?.into_iter().find(|line| line.id == *id);
-        Ok(found.ok_or_else(|| none_waits(id))?.candidate)
+        Ok(found.ok_or_else(none_waits)?.candidate)
     }
 
-    /// Removes a line that was accepted, so it no longer waits. Returns false if another process removed it.
+    /// Drops a line: deletes it, and records its digest, so that it is not proposed again.
     ///
     /// # Errors
-    /// Returns an error if the store cannot be written.
-    pub fn accepted(&mut self, id: &CandidateId) -> Result<bool, StoreError> {
-        self.write(|change| Ok(change.tx.run("DELETE FROM candidates WHERE id = ?1", [id.as_str()])? > 0))
-    }
-
-    /// Records a decision. A dropped line is deleted in the same transaction.
-    ///
-    /// # Errors
-    /// Returns an error if the store cannot be written.
-    pub fn decide(&mut self, decided: &Decided<'_>) -> Result<(), StoreError> {
-        let digest = decided.digest(&self.key()?);
+    /// Returns an error if no line has the ID, or the store cannot be written.
+    pub fn drop_candidate(&mut self, id: &CandidateId) -> Result<(), StoreError> {
         self.write(|change| {
-            if matches!(decided, Decided::Line(_)) {
-                change.tx.run("DELETE FROM candidates WHERE id = ?1", [digest.id().as_str()])?;
-            }
-            let sql = "INSERT OR IGNORE INTO reviewed (digest, at) VALUES (?1, ?2)";
-            change.tx.run(sql, params![digest.as_bytes(), change.now])?;
-            Ok(())
-        })
-    }
-
-    /// True if the user already made this decision.
-    ///
-    /// # Errors
-    /// Returns an error if the store cannot be read.
-    pub fn is_decided(&self, decided: &Decided<'_>) -> Result<bool, StoreError> {
-        let digest = decided.digest(&self.key()?);
-        is_decided(&self.connection, digest).map_err(|error| self.failed(error))
-    }
-
-    /// Deletes the waiting lines that the user retracted. Returns their number.
-    ///
-    /// # Errors
-    /// Returns an error if the store cannot be read or written.
-    pub fn retract(&mut self, is_retracted: impl Fn(&Candidate) -> bool) -> Result<usize, StoreError> {
-        let lines: Vec<WaitingLine> =
-            self.candidates()?.into_iter().filter(|line| is_retracted(&line.candidate)).collect();
-        for line in &lines {
-            self.accepted(&line.id)?;
-        }
-        Ok(lines.len())
-    }
-
-    /// Removes the waiting line with a text that was stored as a memory in another way.
-    ///
-    /// # Errors
-    /// Returns an error if the store cannot be read or written.
-    pub fn stored_otherwise(&mut self, text: &str) -> Result<(), StoreError> {
-        if self.count_candidates()? > 0 {
-            let id = Digest::of_line(&self.key()?, text).id();
-            self.accepted(&id)?;
+            let digest = take(change, id)?;
+            decide(change, LINE, digest)
+        })?;
+        // The log contains the text until it is truncated. If another process reads now, a later write does it.
+        if let Err(error) = self.cut_log(PATIENCE) {
+            tracing::debug!(%error, "the write-ahead log cannot be truncated now");
         }
         Ok(())
     }
 
-    /// The key of the fingerprints of this store.
-    fn key(&self) -> Result<Vec<u8>, StoreError> {
-        let sql = "SELECT CAST(value AS BLOB) FROM meta WHERE key = 'store_id'";
-        self.connection.one(sql, [], |row| row.get(0)).map_err(|error| self.failed(error))
+    /// When lines were dropped, latest first.
+    ///
+    /// # Errors
+    /// Returns an error if the store cannot be read.
+    pub fn dropped_lately(&self, most: usize) -> Result<Vec<Timestamp>, StoreError> {
+        let sql = "SELECT at FROM reviewed WHERE kind = ?1 ORDER BY at DESC LIMIT ?2";
+        self.connection.all(sql, params![LINE, most as u64], |row| row.get(0)).map_err(|error| self.failed(error))
     }
 
-    fn unreadable(&self, error: &serde_json::Error) -> StoreError {
-        self.failed(rusqlite::Error::ToSqlConversionFailure(error.to_string().into()))
+    /// True if a line with this text was dropped in the scope, or accepted with another text.
+    ///
+    /// # Errors
+    /// Returns an error if the store cannot be read.
+    pub fn was_dropped(&self, scope: &Scope, text: &str) -> Result<bool, StoreError> {
+        let read = || is_decided(&self.connection, Digest::of_line(&key(&self.connection)?, scope, text));
+        read().map_err(|error| self.failed(error))
+    }
+
+    /// Forgets that a line was dropped, because the user explicitly asks to remember it.
+    ///
+    /// # Errors
+    /// Returns an error if the store cannot be written.
+    pub fn allow_candidate(&mut self, scope: &Scope, text: &str) -> Result<(), StoreError> {
+        self.write(|change| {
+            let digest = Digest::of_line(&key(change.tx)?, scope, text);
+            Ok(change.tx.run("DELETE FROM reviewed WHERE digest = ?1", [digest.as_bytes()]).map(drop)?)
+        })
+    }
+
+    /// Records that the user declined a proposal about memories.
+    ///
+    /// # Errors
+    /// Returns an error if the store cannot be written.
+    pub fn decline(&mut self, declined: Declined) -> Result<(), StoreError> {
+        self.write(|change| decide(change, declined.kind(), declined.digest(&key(change.tx)?)))
+    }
+
+    /// True if the user declined this proposal.
+    ///
+    /// # Errors
+    /// Returns an error if the store cannot be read.
+    pub fn is_declined(&self, declined: Declined) -> Result<bool, StoreError> {
+        let read = || is_decided(&self.connection, declined.digest(&key(&self.connection)?));
+        read().map_err(|error| self.failed(error))
+    }
+
+    /// Deletes the waiting lines that the user retracted.
+    ///
+    /// # Errors
+    /// Returns an error if the store cannot be read or written.
+    pub fn retract(&mut self, is_retracted: impl Fn(&Candidate) -> bool) -> Result<(), StoreError> {
+        if self.count_candidates()? == 0 {
+            return Ok(());
+        }
+        self.write(|change| Ok(remove(change.tx, change.now, &is_retracted)?))
+    }
+
+    /// Deletes the waiting line with the text and scope of a memory that was stored.
+    ///
+    /// # Errors
+    /// Returns an error if the store cannot be read or written.
+    pub fn remove_candidate_of(&mut self, memory: &Memory) -> Result<(), StoreError> {
+        if self.count_candidates()? == 0 {
+            return Ok(());
+        }
+        self.write(|change| {
+            let digest = Digest::of_line(&key(change.tx)?, &memory.scope, &memory.content);
+            Ok(change.tx.run("DELETE FROM candidates WHERE digest = ?1", [digest.as_bytes()]).map(drop)?)
+        })
+    }
+
+    /// Deletes lines that waited too long.
+    pub(crate) fn trim_candidates_if_due(&mut self) -> Result<(), StoreError> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM candidates WHERE at <= ?1)";
+        let is_due = self.connection.one(sql, [self.now().plus_days(-DAYS_WAITING)], |row| row.get(0));
+        if is_due.map_err(|error| self.failed(error))? { self.write(trim) } else { Ok(()) }
     }
 }
 
-impl Decided<'_> {
-    fn digest(&self, store: &[u8]) -> Digest {
+impl Declined {
+    fn kind(self) -> &'static str {
         match self {
-            Self::Line(text) => Digest::of_line(store, text),
-            Self::Pair(one, other) => Digest::of(store, "pair", &format!("{} {}", one.min(other), one.max(other))),
-            Self::Unused(memory) => Digest::of(store, "unused", &memory.to_string()),
+            Self::Pair(..) => "pair",
+            Self::Unused(_) => "unused",
         }
     }
+
+    fn digest(self, store: &[u8]) -> Digest {
+        let subject = match self {
+            Self::Pair(one, other) => format!("{} {}", one.min(other), one.max(other)),
+            Self::Unused(memory) => memory.to_string(),
+        };
+        Digest::of(store, self.kind(), &subject)
+    }
+}
+
+/// Removes a line from the queue in the transaction that stores it as a memory. If the user changed its text, the
+/// original text is not proposed again.
+pub(crate) fn accept(change: &Change<'_>, id: &CandidateId, memory: &Memory) -> Result<(), StoreError> {
+    let digest = take(change, id)?;
+    let stored = Digest::of_line(&key(change.tx)?, &memory.scope, &memory.content);
+    if digest == stored { Ok(()) } else { decide(change, EDITED, digest) }
+}
+
+/// Removes a line in the transaction that decides about it. So two processes never decide about one line.
+fn take(change: &Change<'_>, id: &CandidateId) -> Result<Digest, StoreError> {
+    let found = rows(change.tx, change.now)?.into_iter().find(|row| row.digest.id() == *id);
+    let digest = found.ok_or_else(none_waits)?.digest;
+    change.tx.run("DELETE FROM candidates WHERE digest = ?1", [digest.as_bytes()])?;
+    Ok(digest)
+}
+
+/// Deletes lines that repeat or replace a permanently deleted memory.
+pub(crate) fn forget_those_about(change: &Change<'_>, memory: &Memory) -> Result<(), StoreError> {
+    let text = memory.content.to_lowercase();
+    let repeats = |line: &Candidate| line.content.to_lowercase().contains(&text);
+    let is_about = |line: &Candidate| line.supersedes == Some(memory.id) || repeats(line);
+    Ok(remove(change.tx, change.now, &is_about)?)
+}
+
+/// Deletes lines with a hidden text, from a store or a copy.
+pub(crate) fn forget_those_saying(connection: &Connection, text: &str) -> rusqlite::Result<()> {
+    remove(connection, Timestamp::from_micros(i64::MIN), &|line: &Candidate| line.content.contains(text))
+}
+
+fn remove(connection: &Connection, now: Timestamp, is_removed: &dyn Fn(&Candidate) -> bool) -> rusqlite::Result<()> {
+    for row in rows(connection, now)?.into_iter().filter(|row| is_removed(&row.candidate)) {
+        connection.run("DELETE FROM candidates WHERE digest = ?1", [row.digest.as_bytes()])?;
+    }
+    Ok(())
+}
+
+fn decide(change: &Change<'_>, kind: &str, digest: Digest) -> Result<(), StoreError> {
+    let sql = "INSERT OR IGNORE INTO reviewed (digest, kind, at) VALUES (?1, ?2, ?3)";
+    Ok(change.tx.run(sql, params![digest.as_bytes(), kind, change.now]).map(drop)?)
 }
 
 fn is_decided(connection: &Connection, digest: Digest) -> rusqlite::Result<bool> {
     connection.prepare_cached("SELECT 1 FROM reviewed WHERE digest = ?1")?.exists([digest.as_bytes()])
 }
 
+/// The key of the digests of a store.
+fn key(connection: &Connection) -> rusqlite::Result<Vec<u8>> {
+    connection.one("SELECT CAST(value AS BLOB) FROM meta WHERE key = 'store_id'", [], |row| row.get(0))
+}
+
 /// Deletes lines that waited too long, and the oldest of too many.
 fn trim(change: &Change<'_>) -> Result<(), StoreError> {
     let sql = "DELETE FROM candidates WHERE at <= ?1
-               OR id NOT IN (SELECT id FROM candidates ORDER BY at DESC, id LIMIT ?2)";
+               OR digest NOT IN (SELECT digest FROM candidates ORDER BY at DESC, digest LIMIT ?2)";
     change.tx.run(sql, params![change.now.plus_days(-DAYS_WAITING), MOST_WAITING])?;
     Ok(())
 }
 
-fn waiting(row: &Row<'_>) -> rusqlite::Result<Option<(WaitingLine, Option<Vector>)>> {
-    let (id, candidate, embedding): (String, String, Vec<u8>) = (row.get(0)?, row.get(1)?, row.get(2)?);
-    let (Ok(id), Ok(candidate)) = (id.parse(), serde_json::from_str(&candidate)) else { return Ok(None) };
-    let vector = Embedding::vectors(&embedding).next().and_then(Vector::of_bytes);
-    Ok(Some((WaitingLine { id, candidate }, vector)))
+/// The rows that did not wait too long and have not expired, oldest first.
+fn rows(connection: &Connection, now: Timestamp) -> rusqlite::Result<Vec<Stored>> {
+    let sql = "SELECT digest, candidate, embedding FROM candidates WHERE at > ?1 ORDER BY at, digest";
+    let rows = connection.all(sql, [now.plus_days(-DAYS_WAITING)], stored)?.into_iter().flatten();
+    Ok(rows.filter(|row| row.candidate.expires.is_none_or(|expires| expires > now)).collect())
 }
 
-fn none_waits(id: &CandidateId) -> StoreError {
-    let problem = format!("{id} does not wait for review");
-    DomainError::invalid("id", problem, "`tessera review` lists the lines that wait").into()
+fn stored(row: &Row<'_>) -> rusqlite::Result<Option<Stored>> {
+    let (digest, candidate, embedding): ([u8; 16], String, Vec<u8>) = (row.get(0)?, row.get(1)?, row.get(2)?);
+    let Ok(candidate) = serde_json::from_str(&candidate) else { return Ok(None) };
+    let vector = Embedding::vectors(&embedding).next().and_then(Vector::of_bytes);
+    Ok(Some(Stored { digest: Digest::from_bytes(digest), candidate, vector }))
+}
+
+fn none_waits() -> StoreError {
+    DomainError::invalid("id", "no line with this ID waits", "`tessera review` lists the lines that wait").into()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::domain::Scope;
-    use crate::store::open::in_memory::InMemory;
-
-    fn line(content: &str) -> Candidate {
-        Candidate::new(content, Scope::Global, "2026-11-20".parse().unwrap())
-    }
-
-    fn texts(store: &InMemory) -> Vec<String> {
-        store.candidates().unwrap().into_iter().map(|line| line.candidate.content).collect()
-    }
-
-    #[test]
-    fn a_line_waits_once_until_it_is_accepted() {
-        let mut store = InMemory::new();
-        let id = store.propose(&line("We deploy on Fridays")).unwrap().unwrap();
-        assert_eq!(store.propose(&line("we  deploy on Fridays.")).unwrap(), None);
-        assert_eq!(store.candidate(&id).unwrap(), line("We deploy on Fridays"));
-        assert_eq!(store.count_candidates().unwrap(), 1);
-        assert!(store.accepted(&id).unwrap());
-        assert!(!store.accepted(&id).unwrap(), "another process was faster");
-        let problem = store.candidate(&id).unwrap_err().to_string();
-        assert!(problem.contains(id.as_str()) && problem.contains("tessera review"), "{problem}");
-    }
-
-    #[test]
-    fn a_dropped_line_leaves_only_a_fingerprint_and_is_not_proposed_again() {
-        let mut store = InMemory::new();
-        store.propose(&line("The intern is slow")).unwrap().unwrap();
-        store.decide(&Decided::Line("The intern is slow")).unwrap();
-        assert_eq!(store.propose(&line("the intern is SLOW!")).unwrap(), None);
-        assert_eq!(store.count_candidates().unwrap(), 0);
-        assert!(store.is_decided(&Decided::Line("The intern is slow")).unwrap());
-        assert_eq!(store.one::<Vec<u8>>("SELECT digest FROM reviewed").len(), 16);
-        assert!(store.propose(&line("The intern is fast")).unwrap().is_some());
-    }
-
-    #[test]
-    fn decisions_about_memories_do_not_depend_on_their_order() {
-        let mut store = InMemory::new();
-        let [one, other] = ["a", "b"].map(MemoryUuid::from_key);
-        store.decide(&Decided::Pair(one, other)).unwrap();
-        assert!(store.is_decided(&Decided::Pair(other, one)).unwrap());
-        assert!(!store.is_decided(&Decided::Unused(one)).unwrap());
-    }
-
-    #[test]
-    fn a_secret_never_waits() {
-        let mut store = InMemory::new();
-        for secret in ["the password for staging is hunter2!X9", &format!("use ghp_{}", "a1B2".repeat(9))] {
-            assert_eq!(store.propose(&line(secret)).unwrap(), None, "{secret}");
-        }
-    }
-
-    #[test]
-    fn old_lines_and_the_oldest_of_too_many_are_deleted() {
-        let mut store = InMemory::new();
-        store.propose(&line("An old rule")).unwrap();
-        store.pass_days(DAYS_WAITING);
-        assert_eq!(texts(&store), [""; 0]);
-        store.propose(&line("A new rule")).unwrap();
-        assert_eq!(store.one::<u32>("SELECT count(*) FROM candidates"), 1);
-        store.run(
-            "WITH RECURSIVE n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 300)
-             INSERT INTO candidates (id, at, candidate, embedding)
-             SELECT 'x' || i, (SELECT at FROM candidates) + i, '{\"unknown\":1}', x'' FROM n",
-        );
-        store.pass_days(1);
-        store.propose(&line("The newest rule")).unwrap();
-        assert_eq!(store.one::<u32>("SELECT count(*) FROM candidates"), MOST_WAITING);
-        assert_eq!(texts(&store), ["The newest rule"], "unreadable lines are skipped");
-    }
-
-    #[test]
-    fn what_the_user_retracts_or_stores_in_another_way_no_longer_waits() {
-        let mut store = InMemory::new();
-        for text in ["One rule", "Another rule", "A third rule"] {
-            store.propose(&line(text)).unwrap();
-        }
-        assert_eq!(store.retract(|line| line.content.starts_with("One")).unwrap(), 1);
-        store.stored_otherwise("another rule").unwrap();
-        store.stored_otherwise("an unknown rule").unwrap();
-        assert_eq!(texts(&store), ["A third rule"]);
-    }
-}
+mod tests;

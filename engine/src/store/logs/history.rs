@@ -267,6 +267,26 @@ impl Store {
         Ok(found)
     }
 
+    /// The memories that automatic learning stored or deleted, latest first, in one session or in all of them.
+    ///
+    /// # Errors
+    /// Returns an error if the store cannot be read.
+    pub fn learned_lately(&self, session: Option<&str>, most: usize) -> Result<Vec<HistoryEntry>, StoreError> {
+        let sql = sql!(
+            "SELECT ",
+            HistoryColumns::LIST,
+            ", (SELECT short_id FROM memories WHERE id = memory) FROM history
+             WHERE origin = 'auto_learn' AND op IN ('create', 'delete') AND (?1 IS NULL OR session = ?1)
+             ORDER BY rev DESC LIMIT ?2"
+        );
+        let read = |row: &rusqlite::Row<'_>| {
+            let mut reader = Reader::new(row);
+            let entry = HistoryColumns::read(&mut reader)?;
+            Ok(HistoryEntry { short_id: reader.take()?, ..entry })
+        };
+        self.connection.all(sql, params![session, most as u64], read).map_err(|error| self.failed(error))
+    }
+
     fn changes(&self, id: MemoryUuid, short_id: ShortId) -> rusqlite::Result<Vec<HistoryEntry>> {
         let sql = sql!("SELECT ", HistoryColumns::LIST, " FROM history WHERE memory = ?1 ORDER BY rev DESC");
         self.connection

@@ -22,7 +22,7 @@ use crate::store::file::error::StoreError;
 use crate::store::file::home::{Home, is_database};
 use crate::store::rows::codec::{Ask as _, Run as _};
 use crate::store::rows::memory as row;
-use crate::store::rows::tables::{columns, erase_beside_in_copy};
+use crate::store::rows::tables::{columns, erase_beside_in_copy, has};
 
 /// The row of the memory with all related rows.
 pub(crate) const ROW: &str = "row";
@@ -313,7 +313,9 @@ pub(crate) fn is_free_of(path: &Path, removed: &[MemoryUuid]) -> bool {
                 return Ok(false);
             }
         }
-        Ok(true)
+        // A line of the review queue may have become one of these memories.
+        let has_lines = || connection.prepare("SELECT 1 FROM candidates")?.exists([]);
+        Ok(!(has(&connection, "candidates", "candidate")? && has_lines()?))
     };
     read().unwrap_or(false)
 }

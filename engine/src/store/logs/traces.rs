@@ -307,7 +307,7 @@ impl Store {
     }
 
     /// True if the log is empty.
-    fn cut_log(&self, patience: Duration) -> rusqlite::Result<bool> {
+    pub(crate) fn cut_log(&self, patience: Duration) -> rusqlite::Result<bool> {
         let sql = "PRAGMA wal_checkpoint(TRUNCATE)";
         let cut = |connection: &Connection| connection.query_row(sql, [], |row| row.get::<_, bool>(0)).optional();
         match self.waiting_at_most(patience, cut) {

@@ -2,14 +2,13 @@
 //! used.
 
 use rusqlite::{Row, params};
-use serde::Serialize;
 
 use super::near::{Near, SimilarityKind};
 use crate::domain::{Memory, MemoryRef, ShortId};
 use crate::relation::is_compared;
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
-use crate::store::logs::candidates::Decided;
+use crate::store::logs::candidates::Declined;
 use crate::store::rows::codec::Ask as _;
 
 /// Maximum number of memories that are compared with all others, newest first.
@@ -20,14 +19,23 @@ const DAYS_UNUSED: i64 = 180;
 const MOST: usize = 20;
 
 /// A pair of memories that the user should look at.
-#[derive(Debug, Clone, PartialEq, Serialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct DoubtfulPair {
     /// The newer memory.
     pub newer: Memory,
     /// The older memory.
     pub older: Memory,
-    /// True if both say the same. Otherwise, the newer one may contradict the older one.
-    pub is_same: bool,
+    /// Their relation.
+    pub kind: PairKind,
+}
+
+/// The relation of a pair of memories.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PairKind {
+    /// Both say the same.
+    Same,
+    /// The newer one may contradict the older one.
+    MayContradict,
 }
 
 impl Store {
@@ -51,7 +59,7 @@ impl Store {
             for pair in self.pairs_of(&memory)? {
                 let is_known =
                     pairs.iter().any(|known| known.newer.id == pair.newer.id && known.older.id == pair.older.id);
-                if !is_known && !self.is_decided(&Decided::Pair(pair.newer.id, pair.older.id))? {
+                if !is_known {
                     pairs.push(pair);
                 }
             }
@@ -63,32 +71,43 @@ impl Store {
         Ok(pairs)
     }
 
-    /// The pair of two memories; `None` if neither updates or repeats the other.
+    /// The pair of two memories. `None` if neither updates or repeats the other, or the user decided to keep both.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
     pub fn doubtful_pair(&mut self, newer: ShortId, older: ShortId) -> Result<Option<DoubtfulPair>, StoreError> {
-        let Some(memory) = self.get(MemoryRef::ShortId(newer))?.filter(is_compared) else { return Ok(None) };
-        let is_wanted = |pair: &DoubtfulPair| pair.newer.short_id == newer && pair.older.short_id == older;
-        Ok(self.pairs_of(&memory)?.into_iter().find(is_wanted))
+        // Only the nearest memories of a memory are compared, so the pair may be found from one side only.
+        for side in [newer, older] {
+            let Some(memory) = self.get(MemoryRef::ShortId(side))?.filter(is_compared) else { return Ok(None) };
+            let is_wanted = |pair: &DoubtfulPair| pair.newer.short_id == newer && pair.older.short_id == older;
+            if let Some(pair) = self.pairs_of(&memory)?.into_iter().find(is_wanted) {
+                return Ok(Some(pair));
+            }
+        }
+        Ok(None)
     }
 
     fn pairs_of(&mut self, memory: &Memory) -> Result<Vec<DoubtfulPair>, StoreError> {
-        let near = self.near(memory)?.into_iter();
-        let pairs = near.map(|near| self.doubtful(memory, &near)).collect::<Result<Vec<_>, _>>()?;
-        Ok(pairs.into_iter().flatten().collect())
+        let mut pairs = Vec::new();
+        for near in self.near(memory)? {
+            let Some(pair) = self.doubtful(memory, &near)? else { continue };
+            if !self.is_declined(Declined::Pair(pair.newer.id, pair.older.id))? {
+                pairs.push(pair);
+            }
+        }
+        Ok(pairs)
     }
 
     fn doubtful(&self, memory: &Memory, near: &Near) -> Result<Option<DoubtfulPair>, StoreError> {
-        let is_same = match near.likeness {
-            SimilarityKind::Same => true,
-            SimilarityKind::MayUpdate => false,
+        let kind = match near.likeness {
+            SimilarityKind::Same => PairKind::Same,
+            SimilarityKind::MayUpdate => PairKind::MayContradict,
             SimilarityKind::Supersedes | SimilarityKind::Updates | SimilarityKind::Other => return Ok(None),
         };
         let Some(other) = self.get(MemoryRef::ShortId(near.short_id))? else { return Ok(None) };
         let is_newer = (memory.created, memory.short_id) > (other.created, other.short_id);
         let (newer, older) = if is_newer { (memory.clone(), other) } else { (other, memory.clone()) };
-        Ok(Some(DoubtfulPair { newer, older, is_same }))
+        Ok(Some(DoubtfulPair { newer, older, kind }))
     }
 
     /// The user's own memories that were never returned in full and did not change for 180 days, oldest first, at most
@@ -109,7 +128,7 @@ impl Store {
         let mut unused = Vec::new();
         for short_id in short_ids {
             let Some(memory) = self.get(MemoryRef::ShortId(short_id))? else { continue };
-            if !self.is_decided(&Decided::Unused(memory.id))? {
+            if !self.is_declined(Declined::Unused(memory.id))? {
                 unused.push(memory);
             }
             if unused.len() == MOST {
@@ -126,9 +145,9 @@ mod tests {
     use crate::domain::{Draft, Origin};
     use crate::store::open::in_memory::InMemory;
 
-    fn pairs(store: &mut InMemory) -> Vec<(u32, u32, bool)> {
+    fn pairs(store: &mut InMemory) -> Vec<(u32, u32, PairKind)> {
         let pairs = store.doubtful_pairs().unwrap().into_iter();
-        pairs.map(|pair| (pair.newer.short_id.get(), pair.older.short_id.get(), pair.is_same)).collect()
+        pairs.map(|pair| (pair.newer.short_id.get(), pair.older.short_id.get(), pair.kind)).collect()
     }
 
     #[test]
@@ -138,12 +157,13 @@ mod tests {
             store.said(text);
         }
         while store.embed_some().unwrap() {}
-        assert_eq!(pairs(&mut store), [(3, 1, true)]);
+        assert_eq!(pairs(&mut store), [(3, 1, PairKind::Same)]);
         let [newer, older] = [3, 1].map(|id| ShortId::try_from(id).unwrap());
         let pair = store.doubtful_pair(newer, older).unwrap().unwrap();
         assert_eq!(store.doubtful_pair(older, newer).unwrap(), None, "the newer memory comes first");
-        store.decide(&Decided::Pair(pair.newer.id, pair.older.id)).unwrap();
+        store.decline(Declined::Pair(pair.newer.id, pair.older.id)).unwrap();
         assert_eq!(pairs(&mut store), []);
+        assert_eq!(store.doubtful_pair(newer, older).unwrap(), None);
     }
 
     #[test]
@@ -160,7 +180,7 @@ mod tests {
         store.pass_days(1);
         let found: Vec<ShortId> = store.never_used().unwrap().iter().map(|memory| memory.short_id).collect();
         assert_eq!(found, [unused.short_id]);
-        store.decide(&Decided::Unused(unused.id)).unwrap();
+        store.decline(Declined::Unused(unused.id)).unwrap();
         assert_eq!(store.never_used().unwrap(), []);
     }
 }

@@ -1,7 +1,7 @@
 //! Adds matching lines of the review queue to the reply for a question.
 
 use crate::domain::{Filters, Purpose, RecallRequest, Scope};
-use crate::pack::{Remark, neutral_line};
+use crate::pack::{UnreviewedLine, neutral_line};
 use crate::recall::{Ranking, matching_lines};
 use crate::store::base::store::Store;
 use crate::store::file::error::StoreError;
@@ -13,7 +13,7 @@ const LEAST_BUDGET: u32 = 200;
 const LONGEST: usize = 120;
 
 impl Store {
-    /// Adds a remark with the lines of the review queue that match a question. Automatic recall, later pages and
+    /// Adds the lines of the review queue that match a question. Automatic recall, later pages and
     /// requests with filters other than scopes receive none.
     ///
     /// # Errors
@@ -31,8 +31,8 @@ impl Store {
         let texts: Vec<_> =
             lines.iter().map(|(line, vector)| (line.candidate.content.as_str(), vector.as_ref())).collect();
         let found = matching_lines(&request.query, meant.as_ref(), &texts, &self.weights);
-        let names = found.into_iter().filter_map(|at| lines.get(at)).map(|(line, _)| shown(line)).collect();
-        Ok(ranking.remarking(Remark::Unreviewed, names))
+        let found = found.into_iter().filter_map(|at| lines.get(at));
+        Ok(ranking.with_unreviewed(found.map(|(line, _)| shown(line)).collect()))
     }
 }
 
@@ -44,11 +44,12 @@ fn is_within(request: &RecallRequest, scope: &Scope) -> bool {
     *scope == Scope::Global || request.scope.as_ref().is_none_or(|own| own == scope)
 }
 
-fn shown(line: &WaitingLine) -> String {
+fn shown(line: &WaitingLine) -> UnreviewedLine {
     let text = neutral_line(&line.candidate.content);
     let end = text.char_indices().nth(LONGEST).map_or(text.len(), |(at, _)| at);
     let (kept, cut) = text.split_at(end);
-    format!("{} \"{kept}{}\"", line.id, if cut.is_empty() { "" } else { "…" })
+    let content = if cut.is_empty() { kept.to_owned() } else { format!("{kept}…") };
+    UnreviewedLine { id: line.id.to_string(), content }
 }
 
 #[cfg(test)]

@@ -112,7 +112,9 @@ pub(crate) static TABLES: [Table; 37] = [
     table("unanswered_questions", &["n"], Rows)
         .texts(&[text("text"), text("words"), text("scope")])
         .erase(&[in_copies("DELETE FROM unanswered_questions WHERE ?1 IS NOT NULL")]),
-    table("candidates", &["id"], Rows).texts(&[text("candidate")]),
+    table("candidates", &["digest"], Rows)
+        .texts(&[text("candidate")])
+        .erase(&[in_copies("DELETE FROM candidates WHERE ?1 IS NOT NULL")]),
     table("reviewed", &["digest"], Rows),
     // In the store, a secret in a vault is first deleted there.
     table("secrets", &["memory", "name"], Rows).erase(&[in_copies("DELETE FROM secrets WHERE memory = ?1")]),

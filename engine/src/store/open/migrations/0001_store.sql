@@ -283,7 +283,7 @@ CREATE TABLE unanswered_questions (
 
 -- The review queue: lines that wait for the user's decision. They are not memories, and are never synced.
 CREATE TABLE candidates (
-    id        TEXT PRIMARY KEY,        -- letters that are derived from the text
+    digest    BLOB PRIMARY KEY CHECK (length(digest) = 16),  -- of the scope and the text
     at        INTEGER NOT NULL,        -- when the line was added
     candidate TEXT NOT NULL,           -- JSON
     embedding BLOB NOT NULL            -- the vector of the line; empty if semantic search was off
@@ -291,6 +291,7 @@ CREATE TABLE candidates (
 -- Decisions of the review queue that are not asked for again: dropped lines, pairs that stay, memories that stay.
 CREATE TABLE reviewed (
     digest BLOB PRIMARY KEY CHECK (length(digest) = 16),  -- the subject cannot be read from it
+    kind   TEXT NOT NULL,              -- line, edited, pair, unused
     at     INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
