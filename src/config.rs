@@ -98,6 +98,10 @@ settings! {
         "maximum number of tokens of memories for one edit or command (default 80)";
     SESSION_ACTION_TOKENS("hooks.session_action_tokens") = "TESSERA_HOOKS_SESSION_ACTION_TOKENS":
         "maximum number of tokens of memories for all edits and commands of a session (default 300)";
+    SUBAGENTS("hooks.subagents") = "TESSERA_HOOKS_SUBAGENTS":
+        "automatic recall for the tasks of subagents: on (default) or off";
+    SUBAGENT_TOKENS("hooks.subagent_tokens") = "TESSERA_HOOKS_SUBAGENT_TOKENS":
+        "maximum number of tokens of memories that are added to the task of a subagent (default 200)";
     AUTO_APPROVE("hooks.auto_approve") = "TESSERA_HOOKS_AUTO_APPROVE" "CLAUDE_PLUGIN_OPTION_AUTO_APPROVE":
         "let safe Tessera tools run without a permission prompt: on (default) or off";
     NO_APPROVAL = "DISABLE_CLAUDE_MEMORY_AUTO_APPROVE":
@@ -403,6 +407,7 @@ fn hook_settings(file: &ConfigFile) -> Result<HookSettings, SetupError> {
         session_summary_tokens: SESSION_TOKENS.parsed(file, unset.session_summary_tokens, budget)?,
         compact_tokens: COMPACT_TOKENS.parsed(file, unset.compact_tokens, budget)?,
         actions: ACTIONS.parsed(file, true, switch)?.then_some(action_budgets(file)?),
+        subagent_tokens: SUBAGENTS.parsed(file, true, switch)?.then_some(subagent_budget(file)?),
         profile: PROFILE.parsed(file, unset.profile, any)?,
         auto_approve: AUTO_APPROVE.parsed(file, unset.auto_approve, switch)? && !NO_APPROVAL.is_on(),
         extractor: EXTRACTOR.parsed(file, unset.extractor, any)?,
@@ -413,6 +418,11 @@ fn hook_settings(file: &ConfigFile) -> Result<HookSettings, SetupError> {
         plugins: plugins::of_hooks(file)?,
         deadline: Duration::from_millis(DEADLINE.parsed(file, 1000, number)?.clamp(10, 60_000)),
     })
+}
+
+fn subagent_budget(file: &ConfigFile) -> Result<TokenBudget, SetupError> {
+    let usual = HookSettings::default().subagent_tokens.unwrap_or(TokenBudget::DEFAULT);
+    SUBAGENT_TOKENS.parsed(file, usual, budget)
 }
 
 fn action_budgets(file: &ConfigFile) -> Result<ActionBudgets, SetupError> {

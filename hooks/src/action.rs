@@ -11,14 +11,15 @@ use tessera_engine::store::Usage;
 use crate::reply::{HookError, Reply, caller, claim, dir_of, event};
 use crate::surroundings::Surroundings;
 use crate::wire::Payload;
-use crate::{approve, notice};
+use crate::{approve, notice, subagent};
 
 const EVENT: &str = "PreToolUse";
 
-/// Approves our own safe tools, and adds matching memories before a tool changes something.
+/// Approves our own safe tools, and adds matching memories before a tool changes something or starts a subagent.
 pub(crate) fn before_use(payload: &Payload, surroundings: &Surroundings) -> Result<Option<Reply>, HookError> {
     match approve::before_use(payload, surroundings) {
         Some(approval) => Ok(Some(approval)),
+        None if subagent::starts(payload) => subagent::on_task(payload, surroundings),
         None => on_action(payload, surroundings),
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use tessera_desk::chain;
-use tessera_desk::use_cases::{Prompted, Question};
+use tessera_desk::use_cases::{Prompted, Question, Recipient};
 use tessera_engine::domain::TokenBudget;
 
 use crate::prompt::error_query;
@@ -28,5 +28,5 @@ pub(crate) fn on_failure(payload: &Payload, surroundings: &Surroundings) -> Resu
     chain::make_ready(&surroundings.home);
     let event = event(EVENT, started, &claim(payload, surroundings));
     let question = Question::Of { query, expanded: None };
-    recalled(Prompted { event, question, budget }, payload, surroundings)
+    recalled(Prompted { event, question, budget, recipient: Recipient::Session }, payload, surroundings)
 }

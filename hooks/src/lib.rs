@@ -22,6 +22,7 @@ mod recall;
 mod reply;
 mod session;
 mod stop;
+mod subagent;
 
 pub use approve::{NOTE_TOOLS, SAFE_TOOLS, SERVERS};
 pub use run::{answer, events, run, told_of_settings};

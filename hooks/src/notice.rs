@@ -87,7 +87,11 @@ fn summary(store: &Store, id: ShortId) -> Option<String> {
 
 /// A reply with memories. With `hooks.show = all`, the user sees which ones.
 pub(crate) fn given(event: &str, body: &str, ids: &[ShortId], tokens: u32, surroundings: &Surroundings) -> Reply {
-    let reply = Reply::context(event, body);
+    with_given(Reply::context(event, body), ids, tokens, surroundings)
+}
+
+/// Adds a line about the memories of a reply if the user wants such lines.
+pub(crate) fn with_given(reply: Reply, ids: &[ShortId], tokens: u32, surroundings: &Surroundings) -> Reply {
     if surroundings.settings.show != ShowChoice::All {
         return reply;
     }

@@ -5,7 +5,7 @@
 use std::io::Write;
 use std::time::Instant;
 
-use tessera_desk::use_cases::{Prompted, Question};
+use tessera_desk::use_cases::{Prompted, Question, Recipient};
 use tessera_desk::{Desk, chain, files};
 use tessera_engine::domain::{Purpose, RecallRequest, ShortId};
 use tessera_engine::pack::Recall;
@@ -36,15 +36,27 @@ fn for_prompt(payload: &Payload, surroundings: &Surroundings) -> Result<Option<R
         Reading::Ask { query, expanded } => Question::Of { query, expanded },
     };
     let event = event(EVENT, started, &claim(payload, surroundings));
-    recalled(Prompted { event, question, budget: surroundings.settings.recall_tokens }, payload, surroundings)
+    let (budget, recipient) = (surroundings.settings.recall_tokens, Recipient::Session);
+    recalled(Prompted { event, question, budget, recipient }, payload, surroundings)
 }
 
-/// Recalls memories for a question of a session. The embedding of the question is computed while the store is opened.
+/// A reply with memories for a question of a session.
 pub(crate) fn recalled(
     prompted: Prompted,
     payload: &Payload,
     surroundings: &Surroundings,
 ) -> Result<Option<Reply>, HookError> {
+    let event = prompted.event.name;
+    let given = found(prompted, payload, surroundings)?;
+    Ok(given.map(|given| notice::given(event, &given.body, &ids_of(&given), given.tokens_used, surroundings)))
+}
+
+/// Recalls memories for a question of a session. The embedding of the question is computed while the store is opened.
+pub(crate) fn found(
+    prompted: Prompted,
+    payload: &Payload,
+    surroundings: &Surroundings,
+) -> Result<Option<Recall>, HookError> {
     let ahead = match &prompted.question {
         Question::Of { query, .. } if surroundings.settings.embedding => {
             let request = RecallRequest { purpose: Purpose::Unasked, ..RecallRequest::new(query.clone()) };
@@ -52,11 +64,9 @@ pub(crate) fn recalled(
         }
         _ => None,
     };
-    let event = prompted.event.name;
     let (mut store, caller) = (surroundings.open(Usage::ReadOnce)?, caller(payload, surroundings));
     store.expect(ahead);
-    let given = Desk::new(&mut store, &caller).perform(prompted)?;
-    Ok(given.map(|given| notice::given(event, &given.body, &ids_of(&given), given.tokens_used, surroundings)))
+    Ok(Desk::new(&mut store, &caller).perform(prompted)?)
 }
 
 /// The memories in a reply.

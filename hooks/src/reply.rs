@@ -26,6 +26,11 @@ impl Reply {
         Self(json!({ "hookSpecificOutput": { "hookEventName": event, "additionalContext": text } }))
     }
 
+    /// Other arguments for the tool that is about to run. The client still decides whether it may run.
+    pub(crate) fn with_input(input: Value) -> Self {
+        Self(json!({ "hookSpecificOutput": { "hookEventName": "PreToolUse", "updatedInput": input } }))
+    }
+
     /// Text for the person only, which costs no tokens.
     pub(crate) fn notice(text: &str) -> Self {
         Self(json!({ "systemMessage": text }))

@@ -33,6 +33,8 @@ pub struct Settings {
     pub compact_tokens: TokenBudget,
     /// The budgets of recall for actions; `None` if it is off.
     pub actions: Option<ActionBudgets>,
+    /// The token budget of recall for the task of a subagent; `None` if it is off.
+    pub subagent_tokens: Option<TokenBudget>,
     /// The tokenizer for these budgets.
     pub profile: TokenProfile,
     /// Approve our own safe tools without a permission prompt.
@@ -61,6 +63,7 @@ impl Default for Settings {
             session_summary_tokens: budget(300),
             compact_tokens: budget(800),
             actions: Some(ActionBudgets::default()),
+            subagent_tokens: Some(budget(200)),
             profile: TokenProfile::CLAUDE,
             auto_approve: true,
             extractor: ExtractorChoice::Heuristic,

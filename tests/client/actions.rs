@@ -37,6 +37,37 @@ fn a_failure_gets_what_is_known(stage: &Stage) {
     assert!(seen.contains("install build-essential"), "{seen}");
 }
 
+fn a_subagent_gets_its_memory(stage: &Stage) {
+    const FACT: &str = "The nightly batch of the ledger runs at three";
+    stage.tessera(&["remember", FACT]);
+    let task = "SUBTASK: find out when the nightly batch of the ledger runs";
+    let mut has_started = false;
+    stage.endpoint.script(move |asked| {
+        // A new client tells the model about the end of the subagent in a message of its own.
+        if std::mem::replace(&mut has_started, true) || asked.is_tool_result() {
+            return Answer::text("done");
+        }
+        let input = json!({ "description": "a time", "prompt": task, "subagent_type": "general-purpose" });
+        Answer::call("Task", input)
+    });
+    let run = stage.prompt("please carry on with the other thing", &[]);
+    let received = run.asked.iter().filter(|asked| asked.everything().contains("SUBTASK"));
+    let received: Vec<String> = received.map(|asked| asked.injected().join("")).collect();
+    assert!(received.iter().any(|memories| memories.contains(FACT)), "{received:?}");
+}
+
+#[test]
+fn a_subagent_sees_the_memory_for_its_task() {
+    let Some(client) = client() else { return };
+    a_subagent_gets_its_memory(&Stage::new(client));
+}
+
+#[test]
+fn a_subagent_of_an_older_client_sees_it_too() {
+    let Some(client) = old_client() else { return };
+    a_subagent_gets_its_memory(&Stage::new(client));
+}
+
 #[test]
 fn the_model_sees_what_is_known_about_a_failure() {
     let Some(client) = client() else { return };

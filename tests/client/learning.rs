@@ -38,6 +38,29 @@ fn forget_that_takes_back_what_was_learned_last() {
     assert_eq!(stage.current("tabs or spaces"), Vec::<String>::new());
 }
 
+#[test]
+fn the_user_sees_what_was_learned_and_decides_about_what_waits() {
+    let Some(client) = client() else { return };
+    let mut stage = Stage::new(client);
+    let first = stage.prompt("I prefer tabs over spaces in Go code.", &[]);
+    stage.learned();
+    let messages = stage.messages("which editor settings matter here?", &["--resume", first.session()]);
+    let shown = "Tessera: learned #1 I prefer tabs over spaces in Go code.";
+    let count = |messages: &str| messages.lines().filter(|line| line.contains(shown)).count();
+    assert_eq!(count(&messages), 1, "{messages}");
+    let again = stage.messages("and which linter settings matter here?", &["--resume", first.session()]);
+    assert_eq!(count(&again), 0, "{again}");
+
+    stage.variables.push(("TESSERA_LEARN_REVIEW".into(), "all".into()));
+    stage.prompt("We decided to use Postgres for the ledger.", &[]);
+    stage.learned();
+    let line = stage.json(&["review"])["proposals"][0]["id"].as_str().unwrap().to_owned();
+    let question = "which database does the ledger use?";
+    assert!(stage.prompt(question, &[]).injected().is_empty(), "a waiting line is never injected");
+    stage.tessera(&["review", "accept", &line]);
+    assert!(stage.prompt(question, &[]).injected().join("").contains("Postgres"));
+}
+
 fn is_judge(asked: &Asked) -> bool {
     asked.everything().contains("You pick out what an assistant must still know")
 }

@@ -170,6 +170,13 @@ impl Stage {
         Run { report, asked: self.endpoint.take() }
     }
 
+    /// Has the client answer a prompt, and returns all messages that it prints.
+    pub(crate) fn messages(&self, prompt: &str, arguments: &[&str]) -> String {
+        let arguments = [&["-p", prompt, "--output-format", "stream-json", "--verbose"], arguments].concat();
+        let output = self.client_command(&arguments).output().unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
     /// Runs a command of the client that asks no model.
     pub(crate) fn client_says(&self, arguments: &[&str]) -> String {
         let mut command = Command::new(&self.client);

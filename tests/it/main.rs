@@ -65,6 +65,7 @@ mod setup;
 mod shapes;
 #[path = "../../fixtures/skip.rs"]
 mod skip;
+mod subagents;
 mod support;
 mod terminal;
 mod times;

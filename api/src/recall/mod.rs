@@ -137,7 +137,7 @@ impl Asked {
 
 /// The result of processing a question without the database.
 enum Outcome {
-    Answered(Recall),
+    Answered(Box<Recall>),
     Lacking(Box<Asked>),
 }
 
@@ -341,13 +341,13 @@ impl Recaller {
             let asked = Asked { request, form, weights, ranking, page, rows, others, label };
             let is_whole = asked.others.is_empty();
             Ok::<_, RecallError>(if is_whole {
-                Outcome::Answered(asked.answer()?)
+                Outcome::Answered(Box::new(asked.answer()?))
             } else {
                 Outcome::Lacking(Box::new(asked))
             })
         });
         let recall = match ranked.await?? {
-            Outcome::Answered(recall) => recall,
+            Outcome::Answered(recall) => *recall,
             Outcome::Lacking(mut asked) => {
                 let found = {
                     let mut tx = db.of(&caller.user).await?;

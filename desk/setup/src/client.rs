@@ -65,8 +65,8 @@ pub struct Places {
 /// Matches the names of Tessera's tools. A client's settings may contain Tessera under its own name or under the name
 /// of claude-memory-mcp.
 const OUR_TOOLS: &str = "mcp__(tessera|claude_memory|plugin_claude-memory_claude_memory)__.*";
-/// As [`OUR_TOOLS`], with the client's tools that edit files and run commands.
-const OUR_TOOLS_AND_ACTIONS: &str = "^(Bash|PowerShell|Edit|MultiEdit|Write|NotebookEdit|mcp__(tessera|claude_memory|plugin_claude-memory_claude_memory)__.*)$";
+/// As [`OUR_TOOLS`], with the client's tools that edit files, run commands and start subagents.
+const OUR_TOOLS_AND_ACTIONS: &str = "^(Bash|PowerShell|Edit|MultiEdit|Write|NotebookEdit|Task|Agent|mcp__(tessera|claude_memory|plugin_claude-memory_claude_memory)__.*)$";
 
 /// The hook events with the tools they apply to, and the client's time limit in seconds.
 pub const EVENTS: [(&str, Option<&str>, u32); 9] = [

@@ -53,6 +53,7 @@ impl Event {
             took_micros: 0,
             skipped: None,
             resets: false,
+            to_subagent: false,
             given: Vec::new(),
         })
     }
@@ -135,6 +136,17 @@ pub struct Prompted {
     pub question: Question,
     /// The budget of the reply.
     pub budget: TokenBudget,
+    /// Who receives the memories.
+    pub recipient: Recipient,
+}
+
+/// Who receives memories.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Recipient {
+    /// The session.
+    Session,
+    /// A subagent of the session. The session itself does not see them.
+    Subagent,
 }
 
 /// The query of a prompt.
@@ -165,6 +177,7 @@ impl UseCase for Prompted {
 
     fn run(self, store: &mut Store, caller: &Caller) -> Result<Option<Reply>, StoreError> {
         let mut delivery = self.event.delivery(store, caller)?;
+        delivery.to_subagent = self.recipient == Recipient::Subagent;
         let (query, expanded_query) = match self.question {
             Question::None(why) => {
                 delivery.skipped = Some(why);

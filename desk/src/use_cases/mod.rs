@@ -21,7 +21,7 @@ mod undo;
 mod view;
 
 pub use action::Acting;
-pub use automatic::{Context, Event, Notice, Prompted, Question, SessionNotice, SessionSummary, SetAside};
+pub use automatic::{Context, Event, Notice, Prompted, Question, Recipient, SessionNotice, SessionSummary, SetAside};
 pub use change::{Forget, Gone, RemovedSection, Restore, Update, Updated, Which};
 pub use find::{
     Alike, Answer, Fetch, Form, Get, Glimpse, History, LinkBy, List, NewerOf, Recall, ScopeFound, ScopeMeant, told_near,

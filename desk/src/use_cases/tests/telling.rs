@@ -8,8 +8,8 @@ use super::{World, id, person, scope};
 use crate::Caller;
 use crate::project::claim_of;
 use crate::use_cases::{
-    Context, Count, Delivered, Event, IsBelieved, Log, Logged, Places, Prompted, Question, Remember, SessionNotice,
-    SessionSummary, SetAside, TokenUsage, TrustProject, UntrustProject, Why,
+    Context, Count, Delivered, Event, IsBelieved, Log, Logged, Places, Prompted, Question, Recipient, Remember,
+    SessionNotice, SessionSummary, SetAside, TokenUsage, TrustProject, UntrustProject, Why,
 };
 
 const ASKED: &str = "when does the nightly batch of the ledger run?";
@@ -24,7 +24,8 @@ fn session(name: &str) -> Caller {
 
 fn prompted(dir: &std::path::Path) -> Prompted {
     let question = Question::Of { query: ASKED.into(), expanded: None };
-    Prompted { event: event("UserPromptSubmit", dir), question, budget: TokenBudget::DEFAULT }
+    let (budget, recipient) = (TokenBudget::DEFAULT, Recipient::Session);
+    Prompted { event: event("UserPromptSubmit", dir), question, budget, recipient }
 }
 
 /// A note of a project, told from nowhere in particular.

@@ -60,6 +60,9 @@ pub struct Delivery {
     /// True if the context of the session begins again with this event. Earlier memories are then no longer in it.
     #[serde(default)]
     pub resets: bool,
+    /// True if a subagent received the memories. They are then not in the context of the session.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub to_subagent: bool,
     /// The memories.
     #[serde(default)]
     pub given: Vec<Given>,
@@ -98,6 +101,8 @@ struct Received {
     tokens: u32,
     #[serde(default)]
     resets: bool,
+    #[serde(default)]
+    to_subagent: bool,
     #[serde(default)]
     given: Vec<ReceivedMemory>,
 }
@@ -261,7 +266,7 @@ impl Store {
     fn received_in(&self, session: &str) -> Result<Vec<Received>, StoreError> {
         let filter = DeliveryFilter { session: Some(session.to_owned()), ..DeliveryFilter::default() };
         let mut received: Vec<Received> = self.recorded(&filter)?;
-        received.retain(|event| event.session == session);
+        received.retain(|event| event.session == session && !event.to_subagent);
         let from = received.iter().rposition(|event| event.resets).unwrap_or(0);
         Ok(received.split_off(from))
     }
@@ -328,6 +333,7 @@ mod tests {
             took_micros: 100,
             skipped: None,
             resets: false,
+            to_subagent: false,
             given: given.collect(),
         }
     }
