@@ -1,16 +1,16 @@
-//! What the learning worker did in a session, until a hook shows it to the user. There is one small file per session. It
-//! contains IDs, never a text.
+//! What the learning worker did in a session, until a hook shows it to the user. The small files contain IDs, never a
+//! text.
 
 use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use tessera_engine::domain::{CandidateId, ShortId, Timestamp};
-use tessera_engine::store::{Home, make_private_dir, private_file};
+use tessera_engine::domain::{CandidateId, MemoryUuid, ShortId, Timestamp};
+use tessera_engine::store::{Home, make_private_dir, replace};
 
-/// A session is over if nothing was learned from it for this number of minutes. Then another session shows its results.
-const MINUTES_UNTIL_OVER: i64 = 10;
+/// If a session does not show its results within this number of minutes, the next session that starts shows them.
+const MINUTES_UNTIL_UNSEEN: i64 = 10;
 /// Results that nobody saw for this number of days are deleted.
 const DAYS_KEPT: i64 = 7;
 
@@ -26,11 +26,11 @@ pub enum LearningResult {
     Retracted(ShortId),
 }
 
+/// The content of a file.
 #[derive(Serialize, Deserialize)]
-struct Line {
+struct Written {
     at: Timestamp,
-    #[serde(flatten)]
-    result: LearningResult,
+    results: Vec<LearningResult>,
 }
 
 /// Adds results of a session.
@@ -42,29 +42,41 @@ pub fn add(home: &Home, session: &str, at: Timestamp, results: &[LearningResult]
         return Ok(());
     }
     make_private_dir(&home.results())?;
-    let mut lines = Vec::new();
-    for result in results {
-        serde_json::to_writer(&mut lines, &Line { at, result: result.clone() })?;
-        lines.push(b'\n');
+    let written = Written { at, results: results.to_vec() };
+    let name = format!("{}-{}", key(session), MemoryUuid::generate(at));
+    // The file appears with its whole content, so nobody reads a part of it.
+    replace(&home.results().join(name), &serde_json::to_vec(&written)?)
+}
+
+/// The files with results of a session.
+pub fn of(home: &Home, session: &str) -> Vec<PathBuf> {
+    let own = key(session);
+    files(home).into_iter().filter(|path| name(path).is_some_and(|name| name.starts_with(&own))).collect()
+}
+
+/// The files with results that their sessions did not show within ten minutes.
+pub fn unseen(home: &Home, now: Timestamp) -> Vec<PathBuf> {
+    let is_old = |path: &PathBuf| {
+        read(path).is_some_and(|written| written.at > now || minutes(written.at, now) >= MINUTES_UNTIL_UNSEEN)
+    };
+    files(home).into_iter().filter(is_old).collect()
+}
+
+/// Returns the results in a file, and deletes the file. Of several callers, only one receives them.
+pub fn take(path: &Path) -> Vec<LearningResult> {
+    // Only one process can rename the file. The new name belongs to no session.
+    let own = path.with_file_name(format!("taken-{}-{}", std::process::id(), name(path).unwrap_or_default()));
+    if fs::rename(path, &own).is_err() {
+        return Vec::new();
     }
-    // One write, so that a reader sees complete lines.
-    private_file().create(true).append(true).open(path(home, session))?.write_all(&lines)
+    let results = read(&own).map(|written| written.results).unwrap_or_default();
+    let _ = fs::remove_file(&own);
+    results
 }
 
-/// Returns the results of a session that were not shown yet. Of several callers, only one receives them.
-pub fn take(home: &Home, session: &str) -> Vec<LearningResult> {
-    if session.is_empty() { Vec::new() } else { taken(&path(home, session)) }
-}
-
-/// Returns the results of sessions that are over and did not show them.
-pub fn take_from_ended(home: &Home, now: Timestamp) -> Vec<LearningResult> {
-    let is_over = |path: &PathBuf| last(path).is_none_or(|at| at > now || minutes(at, now) >= MINUTES_UNTIL_OVER);
-    files(home).into_iter().filter(is_over).flat_map(|path| taken(&path)).collect()
-}
-
-/// Deletes old results that nobody saw.
+/// Deletes damaged files and old results that nobody saw.
 pub fn clean(home: &Home, now: Timestamp) {
-    let is_old = |path: &PathBuf| last(path).is_none_or(|at| at.plus_days(DAYS_KEPT) <= now);
+    let is_old = |path: &PathBuf| read(path).is_none_or(|written| written.at.plus_days(DAYS_KEPT) <= now);
     for path in files(home).into_iter().filter(is_old) {
         // If this fails, the next run tries again.
         let _ = fs::remove_file(path);
@@ -75,8 +87,12 @@ fn minutes(from: Timestamp, to: Timestamp) -> i64 {
     (to.as_micros() - from.as_micros()) / 60_000_000
 }
 
-fn path(home: &Home, session: &str) -> PathBuf {
-    home.results().join(format!("{:032x}", xxhash_rust::xxh3::xxh3_128(session.as_bytes())))
+fn key(session: &str) -> String {
+    format!("{:032x}", xxhash_rust::xxh3::xxh3_128(session.as_bytes()))
+}
+
+fn name(path: &Path) -> Option<&str> {
+    path.file_name()?.to_str()
 }
 
 fn files(home: &Home) -> Vec<PathBuf> {
@@ -86,26 +102,9 @@ fn files(home: &Home) -> Vec<PathBuf> {
     files
 }
 
-fn taken(path: &Path) -> Vec<LearningResult> {
-    // Only one process can rename the file.
-    let own = path.with_extension(std::process::id().to_string());
-    if fs::rename(path, &own).is_err() {
-        return Vec::new();
-    }
-    let results = lines(&own).into_iter().map(|line| line.result).collect();
-    let _ = fs::remove_file(&own);
-    results
-}
-
-fn last(path: &Path) -> Option<Timestamp> {
-    lines(path).last().map(|line| line.at)
-}
-
-/// The lines that can be read. A newer version may write others.
-fn lines(path: &Path) -> Vec<Line> {
-    let text = fs::read(path).unwrap_or_default();
-    let text = String::from_utf8_lossy(&text);
-    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+/// The content of a file; `None` if it cannot be read. A newer version may write other content.
+fn read(path: &Path) -> Option<Written> {
+    serde_json::from_slice(&fs::read(path).ok()?).ok()
 }
 
 #[cfg(test)]
@@ -114,6 +113,13 @@ mod tests {
 
     fn id(number: u32) -> ShortId {
         ShortId::try_from(number).unwrap()
+    }
+
+    fn taken(files: &[PathBuf]) -> Vec<String> {
+        let mut found: Vec<String> =
+            files.iter().flat_map(|file| take(file)).map(|result| format!("{result:?}")).collect();
+        found.sort();
+        found
     }
 
     #[test]
@@ -126,28 +132,31 @@ mod tests {
             LearningResult::Waiting("kdbfwm".parse().unwrap()),
             LearningResult::Retracted(id(2)),
         ];
-        assert_eq!(take(&home, "s"), []);
+        assert!(of(&home, "s").is_empty());
         add(&home, "s", now, &results[..1]).unwrap();
         add(&home, "s", now, &results[1..]).unwrap();
         add(&home, "", now, &results).unwrap();
-        fs::write(path(&home, "s").with_extension("unknown"), b"\xff\n{\"at\":1}\n").unwrap();
-        assert_eq!(take(&home, "../other"), []);
-        assert_eq!(take(&home, "s"), results);
-        assert_eq!(take(&home, "s"), []);
+        assert!(of(&home, "../other").is_empty());
+        let files = of(&home, "s");
+        let mut expected = results.map(|result| format!("{result:?}"));
+        expected.sort();
+        assert_eq!(taken(&files), expected);
+        assert!(taken(&files).is_empty(), "another process was faster");
+        assert_eq!(fs::read_dir(home.results()).unwrap().count(), 0);
     }
 
     #[test]
-    fn results_of_ended_sessions_are_shown_elsewhere_and_old_ones_are_deleted() {
+    fn unseen_results_are_shown_elsewhere_and_old_and_damaged_ones_are_deleted() {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::new(dir.path());
         let now: Timestamp = "2026-11-20".parse().unwrap();
         let ago = |minutes: i64| Timestamp::from_micros(now.as_micros() - minutes * 60_000_000);
-        add(&home, "ended", ago(10), &[LearningResult::Learned(id(1))]).unwrap();
-        add(&home, "running", ago(9), &[LearningResult::Learned(id(2))]).unwrap();
-        add(&home, "later", ago(-1), &[LearningResult::Learned(id(3))]).unwrap();
-        let mut taken = take_from_ended(&home, now);
-        taken.sort_by_key(|result| format!("{result:?}"));
-        assert_eq!(taken, [LearningResult::Learned(id(1)), LearningResult::Learned(id(3))]);
+        for (session, at, number) in [("quiet", ago(10), 1), ("busy", ago(9), 2), ("later", ago(-1), 3)] {
+            add(&home, session, at, &[LearningResult::Learned(id(number))]).unwrap();
+        }
+        fs::write(home.results().join("x"), b"\xff\n").unwrap();
+        let expected = [1, 3].map(|number| format!("{:?}", LearningResult::Learned(id(number))));
+        assert_eq!(taken(&unseen(&home, now)), expected);
         clean(&home, now.plus_days(6));
         assert_eq!(files(&home).len(), 1);
         clean(&home, now.plus_days(7));

@@ -1,5 +1,7 @@
 //! Lines for the user: what was learned, what waits for review, what was deleted, and which memories were added.
 
+use std::path::PathBuf;
+
 use tessera_desk::results::{self, LearningResult};
 use tessera_engine::domain::{MemoryRef, ShortId};
 use tessera_engine::pack::neutral_line;
@@ -17,30 +19,25 @@ const LONGEST: usize = 100;
 /// Adds a line about the results of learning that this session has not shown yet.
 pub(crate) fn with_results(reply: Option<Reply>, payload: &Payload, surroundings: &Surroundings) -> Option<Reply> {
     let session = payload.session().unwrap_or_default();
-    with(reply, surroundings, || results::take(&surroundings.home, &session))
+    with(reply, &results::of(&surroundings.home, &session), surroundings)
 }
 
-/// Like [`with_results`], also with the results of sessions that ended without showing them.
+/// Like [`with_results`], also with the results that other sessions have not shown for some time.
 pub(crate) fn with_all_results(reply: Option<Reply>, payload: &Payload, surroundings: &Surroundings) -> Option<Reply> {
     let session = payload.session().unwrap_or_default();
-    with(reply, surroundings, || {
-        let mut found = results::take(&surroundings.home, &session);
-        found.extend(results::take_from_ended(&surroundings.home, surroundings.clock.now()));
-        found
-    })
+    let mut files = results::of(&surroundings.home, &session);
+    files.extend(results::unseen(&surroundings.home, surroundings.clock.now()));
+    with(reply, &files, surroundings)
 }
 
-fn with(
-    reply: Option<Reply>,
-    surroundings: &Surroundings,
-    take: impl FnOnce() -> Vec<LearningResult>,
-) -> Option<Reply> {
-    if surroundings.settings.show == ShowChoice::Off {
+fn with(reply: Option<Reply>, files: &[PathBuf], surroundings: &Surroundings) -> Option<Reply> {
+    if files.is_empty() || surroundings.settings.show == ShowChoice::Off {
         return reply;
     }
-    let found = take();
-    let line = if found.is_empty() { None } else { of_results(&found, surroundings) };
-    match (reply, line) {
+    // If the store cannot be opened, the results wait.
+    let Ok(store) = surroundings.open(Usage::ReadOnce) else { return reply };
+    let found: Vec<LearningResult> = files.iter().flat_map(|file| results::take(file)).collect();
+    match (reply, line(&found, &store)) {
         (Some(reply), Some(line)) => Some(reply.with_notice(&line)),
         (None, Some(line)) => Some(Reply::notice(&line)),
         (reply, None) => reply,
@@ -48,13 +45,12 @@ fn with(
 }
 
 /// The line about results. A memory that was deleted meanwhile is not among the learned ones.
-fn of_results(found: &[LearningResult], surroundings: &Surroundings) -> Option<String> {
-    let store = surroundings.open(Usage::ReadOnce).ok()?;
+fn line(found: &[LearningResult], store: &Store) -> Option<String> {
     let mut learned: Vec<(ShortId, String)> = Vec::new();
     let (mut waiting, mut deleted) = (0, Vec::new());
     for result in found {
         match result {
-            LearningResult::Learned(id) => learned.extend(summary(&store, *id).map(|summary| (*id, summary))),
+            LearningResult::Learned(id) => learned.extend(summary(store, *id).map(|summary| (*id, summary))),
             LearningResult::Waiting(id) => waiting += usize::from(store.candidate(id).is_ok()),
             LearningResult::Retracted(id) => deleted.push(id.to_string()),
         }

@@ -177,7 +177,7 @@ names! {
 pub enum ShowChoice {
     /// None.
     Off = "off",
-    /// What was learned, what waits for review, and what was taken back.
+    /// What was learned, what waits for review, and what was deleted because the user retracted it.
     #[default]
     Learned = "learned",
     /// Also which memories were added.

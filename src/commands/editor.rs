@@ -77,7 +77,9 @@ impl Edited {
         // Editors add a line end to the last line.
         let text = text.strip_suffix('\n').filter(|_| !content.ends_with('\n')).unwrap_or(&text).to_owned();
         if text.trim().is_empty() {
-            return Err(wrong("the edited text is empty (`tessera forget ID` deletes a memory)"));
+            return Err(wrong(
+                "the edited text is empty (to delete it, use `tessera forget` or `tessera review drop`)",
+            ));
         }
         Ok((text != content).then_some(Self { file, text }))
     }

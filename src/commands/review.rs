@@ -16,8 +16,8 @@ use crate::exit::{UsageError, UserError};
 use crate::shapes::{Decision, Proposals, ReviewResults};
 use crate::{config, output};
 
-/// Runs the command. Without an action, a person at a terminal decides with keys. The exit code is 1 if a decision
-/// failed.
+/// Runs the command. Without an action, a person at a terminal decides with keys. For the other actions, the exit code is
+/// 1 if a decision failed.
 pub(super) fn run(context: &Context, task: Option<ReviewTask>) -> anyhow::Result<ExitCode> {
     let is_at_terminal = || std::io::stdin().is_terminal() && std::io::stderr().is_terminal() && output::is_terminal();
     match task {

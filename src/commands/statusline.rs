@@ -6,19 +6,19 @@ use serde_json::Value;
 use tessera_desk::use_cases::{SessionTotals, Totals};
 
 use super::{Access, Context};
-use crate::output;
 use crate::shapes::StatusLine;
+use crate::{config, output};
 
 /// Maximum bytes of the client's input.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// Prints what the session received and how many lines wait for review. A client shows the line all the time, so a
+/// Prints what the session and its subagents received, and how many lines wait for review. A client shows the line all the time, so a
 /// missing store is not an error.
 pub(super) fn run(context: &Context) -> anyhow::Result<()> {
     let session = session();
     let totals = match context.perform_here(Access::Read, SessionTotals { session: session.clone() }) {
         Ok(totals) => totals,
-        Err(_) if !context.json => return output::line("tessera: no memories yet"),
+        Err(_) if !context.json => return output::line(problem(context)),
         Err(error) => return Err(error),
     };
     let Totals { memories, tokens, waiting } = totals;
@@ -29,6 +29,12 @@ pub(super) fn run(context: &Context) -> anyhow::Result<()> {
         }
         line
     })
+}
+
+/// Why there are no numbers.
+fn problem(context: &Context) -> &'static str {
+    let is_missing = config::home(context.home.clone()).is_ok_and(|home| !home.holds_store());
+    if is_missing { "tessera: no memories yet" } else { "tessera: cannot read the store; `tessera doctor` shows why" }
 }
 
 /// The session in the client's input. Without input, it is empty.

@@ -118,7 +118,8 @@ fn event_line(delivery: &Delivery) -> String {
         ),
         (None, 0) => format!("scanned {}, nothing added", delivery.searched),
         (None, count) => {
-            format!("added {count} memories, {} tokens, {} characters", delivery.tokens, delivery.characters)
+            let to = if delivery.to_subagent { " to a subagent" } else { "" };
+            format!("added {count} memories{to}, {} tokens, {} characters", delivery.tokens, delivery.characters)
         }
     };
     format!("{} {event} {short} [{scope}] {what}, {:.1} ms", time(*at), delivery.took_micros as f64 / 1000.0)

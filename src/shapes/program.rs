@@ -312,7 +312,7 @@ pub(crate) struct StatusShown {
 pub(crate) struct StatusLine {
     /// The session in the client's input; empty if there is none.
     pub(crate) session: String,
-    /// The number of different memories that the session received.
+    /// The number of different memories that the session and its subagents received.
     pub(crate) memories: usize,
     /// Their tokens, as the settings count them.
     pub(crate) tokens: u64,

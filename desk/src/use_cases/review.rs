@@ -16,6 +16,7 @@ use super::change::Forget;
 use super::link::SetLink;
 use super::remember::Remember;
 use crate::caller::{Caller, Project};
+use crate::chain::Asked;
 use crate::desk::{Desk, Effect, UseCase};
 
 /// The reason in the history of a memory that was a line of the queue.
@@ -34,6 +35,10 @@ pub struct Propose {
 impl UseCase for Propose {
     type Outcome = Option<CandidateId>;
     const EFFECT: Effect = Effect::Adds;
+
+    fn asked(&mut self) -> Option<Asked<'_>> {
+        Some(Asked::Store(&mut self.line))
+    }
 
     fn run(self, store: &mut Store, caller: &Caller) -> Result<Option<CandidateId>, StoreError> {
         let Self { line, certainty } = self;

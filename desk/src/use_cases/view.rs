@@ -65,7 +65,7 @@ impl UseCase for Why {
     }
 }
 
-/// What a session received, and how many lines wait for review.
+/// What a session and its subagents received, and how many lines wait for review.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionTotals {
     /// The session.
@@ -75,7 +75,7 @@ pub struct SessionTotals {
 /// The result of [`SessionTotals`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// The number of different memories that the session received.
+    /// The number of different memories that the session and its subagents received.
     pub memories: usize,
     /// Their tokens.
     pub tokens: u64,

@@ -129,8 +129,9 @@ fn of_message(said: &str, before: &str) -> Vec<ExtractedMemory> {
     let message = Message::new(said, before);
     let is_asked = message.teaches() || (by_patterns.is_empty() && message.may_teach());
     let Some(memory) = is_asked.then(|| message.memory()).flatten() else { return by_patterns };
+    let is_explicit = by_patterns.iter().any(|lesson| lesson.is_explicit);
     let replaces = by_patterns.into_iter().find_map(|lesson| lesson.replaces);
-    vec![ExtractedMemory { replaces, ..memory }]
+    vec![ExtractedMemory { replaces, is_explicit, ..memory }]
 }
 
 /// The statements of a turn that would be stored without review if the store contained no memory. A correction without a

@@ -81,28 +81,35 @@ pub(crate) fn reconcile(
         return Ok(Outcome::Known);
     }
     // A dropped line is not learned again, unless the person explicitly asks for it.
-    if store.was_dropped(&scope, &lesson.content)? {
-        if !lesson.is_explicit {
-            return Ok(Outcome::Known);
-        }
+    let was_dropped = store.was_dropped(&scope, &lesson.content)?;
+    if was_dropped && !lesson.is_explicit {
+        return Ok(Outcome::Known);
+    }
+    let line = line_of(lesson, scope.clone(), said, source, &near);
+    let caller = caller(job);
+    let waits = review == ReviewChoice::All || !lesson.is_certain();
+    if was_dropped && waits {
         store.allow_candidate(&scope, &lesson.content)?;
     }
-    let line = line_of(lesson, scope, said, source, &near);
-    let caller = caller(job);
-    let mut desk = Desk::new(store, &caller);
-    if review == ReviewChoice::All || !lesson.is_certain() {
+    let done = if waits {
         let certainty = lesson.probability.map(percent);
-        let waiting = desk.perform(Propose { line, certainty })?;
-        return Ok(waiting.map_or(Outcome::Known, Outcome::Waiting));
-    }
-    let stored = match desk.perform(line) {
-        // The user wants no texts with credentials, so nothing is learned from this one.
-        Err(StoreError::Credential { .. }) => return Ok(Outcome::Known),
-        // A plugin rejected it; the plugin log says so.
-        Err(StoreError::Refused { .. }) => return Ok(Outcome::Known),
-        stored => stored?,
+        let waiting = Desk::new(store, &caller).perform(Propose { line, certainty });
+        waiting.map(|waiting| waiting.map_or(Outcome::Known, Outcome::Waiting))
+    } else {
+        let stored = Desk::new(store, &caller).perform(line);
+        stored.map(|stored| if stored.existed { Outcome::Known } else { Outcome::Stored(stored.memory.short_id) })
     };
-    Ok(if stored.existed { Outcome::Known } else { Outcome::Stored(stored.memory.short_id) })
+    match done {
+        // The user wants no texts with credentials, so nothing is learned from this one.
+        Err(StoreError::Credential { .. }) => Ok(Outcome::Known),
+        // A plugin rejected it; the plugin log says so.
+        Err(StoreError::Refused { .. }) => Ok(Outcome::Known),
+        Ok(Outcome::Stored(id)) if was_dropped => {
+            store.allow_candidate(&scope, &lesson.content)?;
+            Ok(Outcome::Stored(id))
+        }
+        done => done,
+    }
 }
 
 /// The memory that an extracted memory becomes.

@@ -26,6 +26,7 @@ enum Action {
 pub(super) fn run(context: &Context) -> anyhow::Result<ExitCode> {
     let now = config::clock()?.now();
     context.at_desk(Access::Change, |desk| {
+        let signals = Undisturbed::begin();
         let items = desk.perform(ReviewQueue)?;
         if items.is_empty() {
             output::say("Nothing waits for review.")?;
@@ -34,7 +35,7 @@ pub(super) fn run(context: &Context) -> anyhow::Result<ExitCode> {
             let count = items.len();
             Keys::ignore_earlier();
             output::question(&format!("\n{}[{at}/{count}] {}", described(item, now), keys(item)));
-            let action = chosen(item)?;
+            let action = chosen(item, &signals)?;
             output::answered();
             match action {
                 Action::Leave => break,
@@ -60,8 +61,7 @@ fn keys(item: &ReviewItem) -> &'static str {
 }
 
 /// Waits for a key that means something.
-fn chosen(item: &ReviewItem) -> anyhow::Result<Action> {
-    let signals = Undisturbed::begin();
+fn chosen(item: &ReviewItem, signals: &Undisturbed) -> anyhow::Result<Action> {
     let keys = Keys::begin()?;
     let is_line = matches!(item.proposal, Proposal::Line { .. });
     loop {

@@ -42,9 +42,9 @@ fn decision(line: &str, items: &[ReviewItem]) -> Result<Option<Decide>, String> 
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let (id, text) = rest.trim_start().split_once(char::is_whitespace).unwrap_or((rest, ""));
     let verdict = match word {
-        "accept" | "a" => Verdict::Accept,
-        "drop" | "d" => Verdict::Drop,
-        "wait" | "w" => return Ok(None),
+        "accept" | "a" => Some(Verdict::Accept),
+        "drop" | "d" => Some(Verdict::Drop),
+        "wait" | "w" => None,
         other => return Err(format!("`{other}` is unknown; begin the row with accept, drop or wait")),
     };
     let named = id.parse::<ReviewId>().ok();
@@ -53,6 +53,10 @@ fn decision(line: &str, items: &[ReviewItem]) -> Result<Option<Decide>, String> 
     };
     let text = text.trim();
     let is_changed = text != text_of(item);
+    let Some(verdict) = verdict else {
+        let problem = "the text was changed, but the row begins with wait; use accept, or restore the text";
+        return if is_changed { Err(problem.to_owned()) } else { Ok(None) };
+    };
     let verdict = match (verdict, &item.proposal) {
         (Verdict::Accept, Proposal::Line { .. }) if text.is_empty() => {
             return Err("the text is empty; use drop, or restore the text".to_owned());
@@ -109,9 +113,13 @@ mod tests {
     fn a_line_that_is_not_understood_is_named_and_nothing_is_decided() {
         let items = [item("bbbbbb", "We deploy on Fridays")];
         for (text, problem) in [
-            ("yes bbbbbb x", "line 1: `yes` is unknown; begin the row with accept, drop or wait"),
+            ("yes bbbbbb x", "row 1: `yes` is unknown; begin the row with accept, drop or wait"),
             ("\ndrop kkkkkk x", "row 2: `kkkkkk` is not the ID of a proposal; restore the second word of the row"),
             ("accept bbbbbb", "row 1: the text is empty; use drop, or restore the text"),
+            (
+                "wait bbbbbb We deploy on Mondays",
+                "row 1: the text was changed, but the row begins with wait; use accept, or restore the text",
+            ),
             ("drop bbbbbb\ndrop bbbbbb", "row 2: bbbbbb occurs twice; keep one of the rows"),
         ] {
             assert_eq!(decisions(text, &items), Err(problem.to_owned()), "{text:?}");

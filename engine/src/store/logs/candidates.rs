@@ -76,9 +76,12 @@ impl Store {
             if is_decided(change.tx, digest)? {
                 return Ok(None);
             }
-            let sql = "INSERT OR IGNORE INTO candidates (digest, at, candidate, embedding) VALUES (?1, ?2, ?3, ?4)";
-            let added = change.tx.run(sql, params![digest.as_bytes(), change.now, json, embedding])?;
-            trim(change)?;
+            delete_old(change)?;
+            let sql = "INSERT OR IGNORE INTO candidates (digest, at, expires, candidate, embedding)
+                       VALUES (?1, ?2, ?3, ?4, ?5)";
+            let with = params![digest.as_bytes(), change.now, candidate.expires, json, embedding];
+            let added = change.tx.run(sql, with)?;
+            delete_surplus(change)?;
             Ok((added > 0).then(|| digest.id()))
         })
     }
@@ -191,7 +194,7 @@ impl Store {
         if self.count_candidates()? == 0 {
             return Ok(());
         }
-        self.write(|change| Ok(remove(change.tx, change.now, &is_retracted)?))
+        self.write(|change| Ok(remove(change.tx, &is_retracted)?))
     }
 
     /// Deletes the waiting line with the text and scope of a memory that was stored.
@@ -208,11 +211,12 @@ impl Store {
         })
     }
 
-    /// Deletes lines that waited too long.
-    pub(crate) fn trim_candidates_if_due(&mut self) -> Result<(), StoreError> {
-        let sql = "SELECT EXISTS (SELECT 1 FROM candidates WHERE at <= ?1)";
-        let is_due = self.connection.one(sql, [self.now().plus_days(-DAYS_WAITING)], |row| row.get(0));
-        if is_due.map_err(|error| self.failed(error))? { self.write(trim) } else { Ok(()) }
+    /// Deletes expired lines, and those that waited too long.
+    pub(crate) fn delete_old_candidates_if_due(&mut self) -> Result<(), StoreError> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM candidates WHERE at <= ?1 OR expires <= ?2)";
+        let (now, since) = (self.now(), self.now().plus_days(-DAYS_WAITING));
+        let is_due = self.connection.one(sql, params![since, now], |row| row.get(0));
+        if is_due.map_err(|error| self.failed(error))? { self.write(delete_old) } else { Ok(()) }
     }
 }
 
@@ -254,16 +258,18 @@ pub(crate) fn forget_those_about(change: &Change<'_>, memory: &Memory) -> Result
     let text = memory.content.to_lowercase();
     let repeats = |line: &Candidate| line.content.to_lowercase().contains(&text);
     let is_about = |line: &Candidate| line.supersedes == Some(memory.id) || repeats(line);
-    Ok(remove(change.tx, change.now, &is_about)?)
+    Ok(remove(change.tx, &is_about)?)
 }
 
 /// Deletes lines with a hidden text, from a store or a copy.
 pub(crate) fn forget_those_saying(connection: &Connection, text: &str) -> rusqlite::Result<()> {
-    remove(connection, Timestamp::from_micros(i64::MIN), &|line: &Candidate| line.content.contains(text))
+    remove(connection, &|line: &Candidate| line.content.contains(text))
 }
 
-fn remove(connection: &Connection, now: Timestamp, is_removed: &dyn Fn(&Candidate) -> bool) -> rusqlite::Result<()> {
-    for row in rows(connection, now)?.into_iter().filter(|row| is_removed(&row.candidate)) {
+/// Deletes lines, also expired ones.
+fn remove(connection: &Connection, is_removed: &dyn Fn(&Candidate) -> bool) -> rusqlite::Result<()> {
+    let all = rows(connection, Timestamp::from_micros(i64::MIN))?;
+    for row in all.into_iter().filter(|row| is_removed(&row.candidate)) {
         connection.run("DELETE FROM candidates WHERE digest = ?1", [row.digest.as_bytes()])?;
     }
     Ok(())
@@ -283,19 +289,25 @@ fn key(connection: &Connection) -> rusqlite::Result<Vec<u8>> {
     connection.one("SELECT CAST(value AS BLOB) FROM meta WHERE key = 'store_id'", [], |row| row.get(0))
 }
 
-/// Deletes lines that waited too long, and the oldest of too many.
-fn trim(change: &Change<'_>) -> Result<(), StoreError> {
-    let sql = "DELETE FROM candidates WHERE at <= ?1
-               OR digest NOT IN (SELECT digest FROM candidates ORDER BY at DESC, digest LIMIT ?2)";
-    change.tx.run(sql, params![change.now.plus_days(-DAYS_WAITING), MOST_WAITING])?;
-    Ok(())
+/// Deletes expired lines, and those that waited too long.
+fn delete_old(change: &Change<'_>) -> Result<(), StoreError> {
+    let sql = "DELETE FROM candidates WHERE at <= ?1 OR expires <= ?2";
+    Ok(change.tx.run(sql, params![change.now.plus_days(-DAYS_WAITING), change.now]).map(drop)?)
+}
+
+/// Deletes the oldest of too many lines.
+fn delete_surplus(change: &Change<'_>) -> Result<(), StoreError> {
+    let sql = "DELETE FROM candidates
+               WHERE digest NOT IN (SELECT digest FROM candidates ORDER BY at DESC, digest LIMIT ?1)";
+    Ok(change.tx.run(sql, [MOST_WAITING]).map(drop)?)
 }
 
 /// The rows that did not wait too long and have not expired, oldest first.
 fn rows(connection: &Connection, now: Timestamp) -> rusqlite::Result<Vec<Stored>> {
-    let sql = "SELECT digest, candidate, embedding FROM candidates WHERE at > ?1 ORDER BY at, digest";
-    let rows = connection.all(sql, [now.plus_days(-DAYS_WAITING)], stored)?.into_iter().flatten();
-    Ok(rows.filter(|row| row.candidate.expires.is_none_or(|expires| expires > now)).collect())
+    let sql = "SELECT digest, candidate, embedding FROM candidates
+               WHERE at > ?1 AND (expires IS NULL OR expires > ?2) ORDER BY at, digest";
+    let rows = connection.all(sql, params![now.plus_days(-DAYS_WAITING), now], stored)?;
+    Ok(rows.into_iter().flatten().collect())
 }
 
 fn stored(row: &Row<'_>) -> rusqlite::Result<Option<Stored>> {

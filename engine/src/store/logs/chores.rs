@@ -21,7 +21,7 @@ impl Store {
             self.fold_accesses_if_due()?;
             self.fold_deliveries_if_due()?;
             self.fold_questions_if_due()?;
-            self.trim_candidates_if_due()?;
+            self.delete_old_candidates_if_due()?;
             self.scrub_if_due()?;
             self.reanalyse_some()?;
             if self.usage == Usage::Write {

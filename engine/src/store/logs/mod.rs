@@ -1,5 +1,7 @@
-//! The logs of a store: history, uses, deliveries, learning and its review queue. Also the maintenance after a write, which processes
-//! these logs and truncates the write-ahead log after a permanent deletion.
+//! The logs of a store: history, uses, deliveries, learning and the review queue.
+//!
+//! Also contains the maintenance after a write, which processes these logs and truncates the write-ahead log after a
+//! permanent deletion.
 
 pub(crate) mod access_log;
 pub(crate) mod beside;

@@ -119,7 +119,7 @@ impl Store {
     pub fn never_used(&self) -> Result<Vec<Memory>, StoreError> {
         let sql = "SELECT short_id FROM memories
                    WHERE deleted IS NULL AND is_file = 0 AND file IS NULL AND shared_by IS NULL AND conflict_of IS NULL
-                   AND access_count = 0 AND is_instruction = 0 AND origin <> 'conversation'
+                   AND access_count = 0 AND is_instruction = 0 AND origin <> 'conversation' AND superseded_by IS NULL
                    AND created < ?1 AND updated < ?1 AND (expires IS NULL OR expires > ?2)
                    ORDER BY created, short_id";
         let with = params![self.now().plus_days(-DAYS_UNUSED), self.now()];

@@ -85,6 +85,9 @@ fn old_and_expired_lines_and_the_oldest_of_too_many_are_deleted() {
     store.propose(&Candidate { expires, ..line("I am in Oslo") }).unwrap();
     store.pass_days(30);
     assert_eq!(texts(&store), ["An old rule"]);
+    let again = store.propose(&line("I am in Oslo")).unwrap();
+    assert!(again.is_some(), "an expired line does not hide a new one");
+    store.retract(|line| line.content.contains("Oslo")).unwrap();
     store.pass_days(DAYS_WAITING - 30);
     assert_eq!(texts(&store), [""; 0]);
     store.propose(&line("A new rule")).unwrap();

@@ -285,6 +285,7 @@ CREATE TABLE unanswered_questions (
 CREATE TABLE candidates (
     digest    BLOB PRIMARY KEY CHECK (length(digest) = 16),  -- of the scope and the text
     at        INTEGER NOT NULL,        -- when the line was added
+    expires   INTEGER,
     candidate TEXT NOT NULL,           -- JSON
     embedding BLOB NOT NULL            -- the vector of the line; empty if semantic search was off
 ) STRICT, WITHOUT ROWID;
