@@ -37,11 +37,7 @@ fn with(reply: Option<Reply>, files: &[PathBuf], surroundings: &Surroundings) ->
     // If the store cannot be opened, the results wait.
     let Ok(store) = surroundings.open(Usage::ReadOnce) else { return reply };
     let found: Vec<LearningResult> = files.iter().flat_map(|file| results::take(file)).collect();
-    match (reply, line(&found, &store)) {
-        (Some(reply), Some(line)) => Some(reply.with_notice(&line)),
-        (None, Some(line)) => Some(Reply::notice(&line)),
-        (reply, None) => reply,
-    }
+    Reply::joined(reply, line(&found, &store).as_deref())
 }
 
 /// The line about results. A memory that was deleted meanwhile is not among the learned ones.

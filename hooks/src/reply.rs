@@ -46,6 +46,15 @@ impl Reply {
         self
     }
 
+    /// A reply with text for the person, if there is such text. Without a reply, the text alone is the reply.
+    pub(crate) fn joined(reply: Option<Self>, notice: Option<&str>) -> Option<Self> {
+        match (reply, notice) {
+            (Some(reply), Some(notice)) => Some(reply.with_notice(notice)),
+            (None, Some(notice)) => Some(Self::notice(notice)),
+            (reply, None) => reply,
+        }
+    }
+
     /// Approves one of our tools at PreToolUse.
     pub(crate) fn allow_tool() -> Self {
         Self(json!({ "hookSpecificOutput": {

@@ -69,11 +69,7 @@ fn for_start(payload: &Payload, surroundings: &Surroundings) -> Result<Option<Re
             tessera_desk::log::line_in_passing(&surroundings.home, surroundings.clock.now(), &error.to_string());
         }
     }
-    Ok(match (reply, notice) {
-        (Some(reply), Some(notice)) => Some(reply.with_notice(&notice)),
-        (None, Some(notice)) => Some(Reply::notice(&notice)),
-        (reply, None) => reply,
-    })
+    Ok(Reply::joined(reply, notice.as_deref()))
 }
 
 /// The notice about invalid settings.

@@ -177,7 +177,7 @@ names! {
 pub enum ShowChoice {
     /// None.
     Off = "off",
-    /// What was learned, what waits for review, and what was deleted because the user retracted it.
+    /// New memories, waiting lines, and memories that the user retracted.
     #[default]
     Learned = "learned",
     /// Also which memories were added.

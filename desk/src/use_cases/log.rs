@@ -41,7 +41,7 @@ pub struct Delivered {
 }
 
 names! {
-/// What happened to a line.
+/// The result for a line of automatic learning.
 #[derive(Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Learning {

@@ -104,7 +104,7 @@ impl FromStr for ReviewId {
 
 text_types! { ReviewId: DomainError }
 
-/// What is proposed.
+/// A change that Tessera proposes to the user.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Proposal {
     /// Store this line as a memory.
