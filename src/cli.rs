@@ -3,6 +3,7 @@
 mod eval;
 mod files;
 mod groups;
+mod handoff;
 mod import;
 mod memories;
 mod notes;
@@ -31,6 +32,7 @@ pub(crate) use files::{AddArguments, FilesTask};
 #[cfg(test)]
 pub(crate) use groups::GROUPS;
 pub(crate) use groups::{command, command_for};
+pub(crate) use handoff::HandoffArguments;
 pub(crate) use import::{ExportArguments, ImportArguments, ImportKind, OlderArguments, Whose};
 pub(crate) use memories::{Forget, List, Recall, Remember, Update};
 pub(crate) use notes::{Filter, GraphArguments, LogArguments, NoteBounds, NoteTask, UnansweredArguments};
@@ -267,11 +269,10 @@ Examples:
     )]
     Log(LogArguments),
     /// Print one line about this session, for a client's status line
-    #[command(after_help = "The command reads the client's JSON on stdin.
-
-Example:
-  echo '{\"session_id\":\"s1\"}' | tessera statusline")]
+    #[command(after_help = program::STATUSLINE_HELP)]
     Statusline,
+    /// Print what the next agent needs from a session of this project
+    Handoff(HandoffArguments),
     /// Show where a memory comes from, and when and why it was recalled
     #[command(after_help = "Example:
   tessera why 42")]

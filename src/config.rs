@@ -3,6 +3,7 @@
 
 mod clients;
 mod files;
+mod hooks;
 mod older;
 mod plugins;
 mod secrets;
@@ -13,7 +14,6 @@ mod unknown;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Once};
-use std::time::Duration;
 
 use etcetera::{AppStrategy, AppStrategyArgs};
 use tessera_engine::domain::{Clock, FixedClock, Scope, SystemClock, Timestamp, TokenBudget, TokenProfile};
@@ -23,13 +23,14 @@ use tessera_tables::settings;
 
 use tessera_desk::Caller;
 use tessera_desk::project::{Claim, claim_of};
-use tessera_hooks::{ActionBudgets, Settings as HookSettings, Surroundings};
+use tessera_hooks::{Settings as HookSettings, Surroundings};
 
 use crate::config_file::ConfigFile;
 use crate::exit::{SetupError, UsageError, of_system, starts_with_verb};
 use clients::running_claude;
 pub(crate) use clients::{client_session, leaves_hook_to_settings, leaves_tools_to_settings, places};
 pub(crate) use files::{file_rules, memory_files};
+use hooks::hook_settings;
 pub(crate) use older::older_places;
 pub(crate) use plugins::{plugin_rules, search_path};
 use secrets::secret_rules;
@@ -102,6 +103,10 @@ settings! {
         "automatic recall for the tasks of subagents: on (default) or off";
     SUBAGENT_TOKENS("hooks.subagent_tokens") = "TESSERA_HOOKS_SUBAGENT_TOKENS":
         "maximum number of tokens of memories that are added to the task of a subagent (default 200)";
+    HANDOFF("hooks.handoff") = "TESSERA_HOOKS_HANDOFF":
+        "quote after a compaction what the session did, and offer the hand-off of the last session to the next one: on (default) or off";
+    HANDOFF_TOKENS("hooks.handoff_tokens") = "TESSERA_HOOKS_HANDOFF_TOKENS":
+        "maximum number of tokens of the hand-off that is added after a compaction (default 800)";
     AUTO_APPROVE("hooks.auto_approve") = "TESSERA_HOOKS_AUTO_APPROVE" "CLAUDE_PLUGIN_OPTION_AUTO_APPROVE":
         "let safe Tessera tools run without a permission prompt: on (default) or off";
     NO_APPROVAL = "DISABLE_CLAUDE_MEMORY_AUTO_APPROVE":
@@ -397,40 +402,6 @@ fn address_of_ollama(text: &str) -> String {
         _ => (address, "11434"),
     };
     format!("http://{}:{port}", if host.is_empty() || host == "0.0.0.0" { "127.0.0.1" } else { host })
-}
-
-fn hook_settings(file: &ConfigFile) -> Result<HookSettings, SetupError> {
-    let unset = HookSettings::default();
-    Ok(HookSettings {
-        recall: RECALL.parsed(file, unset.recall, switch)?,
-        recall_tokens: RECALL_TOKENS.parsed(file, unset.recall_tokens, budget)?,
-        session_summary_tokens: SESSION_TOKENS.parsed(file, unset.session_summary_tokens, budget)?,
-        compact_tokens: COMPACT_TOKENS.parsed(file, unset.compact_tokens, budget)?,
-        actions: ACTIONS.parsed(file, true, switch)?.then_some(action_budgets(file)?),
-        subagent_tokens: SUBAGENTS.parsed(file, true, switch)?.then_some(subagent_budget(file)?),
-        profile: PROFILE.parsed(file, unset.profile, any)?,
-        auto_approve: AUTO_APPROVE.parsed(file, unset.auto_approve, switch)? && !NO_APPROVAL.is_on(),
-        extractor: EXTRACTOR.parsed(file, unset.extractor, any)?,
-        review: REVIEW.parsed(file, unset.review, any)?,
-        show: SHOW.parsed(file, unset.show, any)?,
-        daily_tokens: DAILY_TOKENS.parsed(file, unset.daily_tokens, number)?,
-        embedding: SEMANTIC.parsed(file, unset.embedding, switch)?,
-        plugins: plugins::of_hooks(file)?,
-        deadline: Duration::from_millis(DEADLINE.parsed(file, 1000, number)?.clamp(10, 60_000)),
-    })
-}
-
-fn subagent_budget(file: &ConfigFile) -> Result<TokenBudget, SetupError> {
-    let usual = HookSettings::default().subagent_tokens.unwrap_or(TokenBudget::DEFAULT);
-    SUBAGENT_TOKENS.parsed(file, usual, budget)
-}
-
-fn action_budgets(file: &ConfigFile) -> Result<ActionBudgets, SetupError> {
-    let unset = ActionBudgets::default();
-    Ok(ActionBudgets {
-        action: ACTION_TOKENS.parsed(file, unset.action, budget)?,
-        session: SESSION_ACTION_TOKENS.parsed(file, unset.session, budget)?,
-    })
 }
 
 /// The extractor for automatic learning, by its name.

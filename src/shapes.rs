@@ -3,6 +3,7 @@
 //! A field keeps its name, type and meaning. A new version may add fields, so readers ignore unknown ones.
 
 mod data;
+mod handoff;
 mod listing;
 mod program;
 mod reply;
@@ -16,6 +17,7 @@ pub(crate) use data::{
     Cleared, Detected, DetectedData, Exported, FolderAdded, FolderRemoved, ImportUndone, Imported, ImportedRows,
     Imports, MemoryToolReply, NotesExported, NotesTaken, RejectedLine, Remark, Scanned, SkippedRow, UnreadFiles,
 };
+pub(crate) use handoff::HandoffShown;
 pub(crate) use listing::{FailedFile, Forgotten, Listed, RestoredFiles, RestoredMemories, Undone, Updated};
 pub(crate) use program::{
     BackedUp, Check, DemoAnswer, Doctor, EvalLife, EvalPrompts, EvalTimes, Learned, ManualWritten, PluginAdded,

@@ -1,6 +1,6 @@
-//! Reads small files that anybody may have written.
+//! Reads small files that anybody may have written, and lists directories.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 /// The maximum size of a small file.
@@ -22,4 +22,12 @@ pub fn read_small(path: &Path) -> io::Result<String> {
 /// Returns the text of a small file; `None` if it cannot be read, is too large or is not text.
 pub fn small_text(path: &Path) -> Option<String> {
     read_small(path).ok()
+}
+
+/// The paths in a directory, sorted. Empty if the directory cannot be read.
+pub fn entries(dir: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.sort();
+    paths
 }

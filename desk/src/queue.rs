@@ -10,6 +10,7 @@ use tessera_engine::domain::{MemoryUuid, Scope, Timestamp};
 use tessera_engine::screen::{dropped, is_clean};
 use tessera_engine::store::{Home, make_private_dir, replace, sync_dir, try_lock};
 
+use crate::files::entries;
 use crate::screen;
 
 /// The maximum number of jobs; the oldest are deleted first.
@@ -30,6 +31,9 @@ pub struct Job {
     pub cwd: Option<PathBuf>,
     /// The assistant's last words.
     pub answer: String,
+    /// The client's ID of the subagent that wrote the answer. `None` for the session itself.
+    #[serde(default)]
+    pub subagent: Option<String>,
     /// The running Claude Code program.
     pub claude: Option<PathBuf>,
     /// When the turn ended.
@@ -40,6 +44,13 @@ pub struct Job {
     /// Not to be tried before.
     #[serde(default)]
     pub not_before: Option<Timestamp>,
+}
+
+impl Job {
+    /// True for a job of the same session and subagent. The later one contains the work of both.
+    fn is_of_same(&self, other: &Self) -> bool {
+        (&self.session, &self.subagent) == (&other.session, &other.subagent)
+    }
 }
 
 /// The lock that lets only one worker learn at a time.
@@ -73,6 +84,7 @@ pub fn submit(home: &Home, job: &Job) -> io::Result<()> {
         scope: Some(&job.scope).filter(|scope| is_clean(scope.as_str())).cloned().unwrap_or_default(),
         cwd: job.cwd.clone().filter(|cwd| !screen::names_credential(cwd)),
         answer: screen::screened(&job.answer),
+        subagent: job.subagent.as_ref().map(|subagent| dropped(subagent).into_owned()),
         ..job.clone()
     };
     let dir = home.queue();
@@ -94,14 +106,12 @@ pub fn is_waiting(home: &Home) -> bool {
 
 /// The files of all jobs, oldest first.
 pub fn waiting(home: &Home) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(home.queue()) else { return Vec::new() };
-    let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    let mut files = entries(&home.queue());
     files.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
-    files.sort();
     files
 }
 
-/// A job with its files; jobs of one session are merged.
+/// A job with its files; jobs of one session or subagent are merged.
 #[derive(Debug)]
 pub struct Batch {
     /// The action.
@@ -109,7 +119,7 @@ pub struct Batch {
     files: Vec<PathBuf>,
 }
 
-/// Due jobs, one per session, except those whose files are all in `seen`. Deletes invalid files, and the oldest beyond
+/// Due jobs, one per session or subagent, except those whose files are all in `seen`. Deletes invalid files, and the oldest beyond
 /// the maximum.
 pub fn due(home: &Home, now: Timestamp, seen: &BTreeSet<PathBuf>) -> Vec<Batch> {
     let mut files = waiting(home);
@@ -125,7 +135,7 @@ pub fn due(home: &Home, now: Timestamp, seen: &BTreeSet<PathBuf>) -> Vec<Batch> 
             let _ = fs::remove_file(&path);
             continue;
         };
-        match batches.iter_mut().find(|batch| batch.job.session == job.session) {
+        match batches.iter_mut().find(|batch| batch.job.is_of_same(&job)) {
             Some(batch) => {
                 batch.files.push(path);
                 // A new turn ends the pause after a failure.
@@ -181,6 +191,7 @@ mod tests {
             scope: Scope::Global,
             cwd: None,
             answer: String::new(),
+            subagent: None,
             claude: None,
             at: Timestamp::from_micros(1_000_000),
             attempts: 0,

@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 use tessera_engine::domain::{CandidateId, MemoryUuid, ShortId, Timestamp};
 use tessera_engine::store::{Home, make_private_dir, replace};
 
+use crate::files::entries;
+
 /// If a session does not show its results within this number of minutes, the next session that starts shows them.
 const MINUTES_UNTIL_UNSEEN: i64 = 10;
 /// Results that nobody saw for this number of days are deleted.
@@ -51,7 +53,7 @@ pub fn add(home: &Home, session: &str, at: Timestamp, results: &[LearningResult]
 /// The files with results of a session.
 pub fn of(home: &Home, session: &str) -> Vec<PathBuf> {
     let own = key(session);
-    files(home).into_iter().filter(|path| name(path).is_some_and(|name| name.starts_with(&own))).collect()
+    entries(&home.results()).into_iter().filter(|path| name(path).is_some_and(|name| name.starts_with(&own))).collect()
 }
 
 /// The files with results that their sessions did not show within ten minutes.
@@ -59,7 +61,7 @@ pub fn unseen(home: &Home, now: Timestamp) -> Vec<PathBuf> {
     let is_old = |path: &PathBuf| {
         read(path).is_some_and(|written| written.at > now || minutes(written.at, now) >= MINUTES_UNTIL_UNSEEN)
     };
-    files(home).into_iter().filter(is_old).collect()
+    entries(&home.results()).into_iter().filter(is_old).collect()
 }
 
 /// Returns the results in a file, and deletes the file. Of several callers, only one receives them.
@@ -77,7 +79,7 @@ pub fn take(path: &Path) -> Vec<LearningResult> {
 /// Deletes damaged files and old results that nobody saw.
 pub fn clean(home: &Home, now: Timestamp) {
     let is_old = |path: &PathBuf| read(path).is_none_or(|written| written.at.plus_days(DAYS_KEPT) <= now);
-    for path in files(home).into_iter().filter(is_old) {
+    for path in entries(&home.results()).into_iter().filter(is_old) {
         // If this fails, the next run tries again.
         let _ = fs::remove_file(path);
     }
@@ -93,13 +95,6 @@ fn key(session: &str) -> String {
 
 fn name(path: &Path) -> Option<&str> {
     path.file_name()?.to_str()
-}
-
-fn files(home: &Home) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(home.results()) else { return Vec::new() };
-    let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    files.sort();
-    files
 }
 
 /// The content of a file; `None` if it cannot be read. A newer version may write other content.
@@ -158,8 +153,8 @@ mod tests {
         let expected = [1, 3].map(|number| format!("{:?}", LearningResult::Learned(id(number))));
         assert_eq!(taken(&unseen(&home, now)), expected);
         clean(&home, now.plus_days(6));
-        assert_eq!(files(&home).len(), 1);
+        assert_eq!(entries(&home.results()).len(), 1);
         clean(&home, now.plus_days(7));
-        assert_eq!(files(&home).len(), 0);
+        assert_eq!(entries(&home.results()).len(), 0);
     }
 }

@@ -9,6 +9,8 @@ use regex_lite::Regex;
 use tessera_engine::text::{TokenKind, tokenize};
 use unicode_segmentation::UnicodeSegmentation;
 
+use crate::said::sentences;
+
 /// The query of a prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Reading {
@@ -187,6 +189,24 @@ fn parts(text: &str) -> (String, Vec<String>) {
     (prose.join("\n").trim().to_owned(), pasted)
 }
 
+/// The sentences of an agent's text, without code blocks, tables and headings, and without the signs of lists and emphasis.
+/// Unlike a person's prompt, such a text contains no pasted output outside of code blocks.
+pub fn agent_sentences(text: &str) -> Vec<String> {
+    let code = code_blocks(text);
+    let (mut found, mut at) = (Vec::new(), 0);
+    for line in text.split_inclusive('\n') {
+        let is_code = code.iter().any(|block| block.contains(&at));
+        at += line.len();
+        let line = line.trim();
+        let is_prose = !is_code && !line.starts_with(['#', '|']);
+        let line = line.trim_start_matches(['-', '*', '>', ' ', '\t']).replace("**", "");
+        if is_prose {
+            found.extend(sentences(&line).into_iter().map(str::to_owned));
+        }
+    }
+    found
+}
+
 /// Fenced code blocks. Indented text does not count as code, because people also indent prose.
 fn code_blocks(text: &str) -> Vec<Range<usize>> {
     let events = Parser::new(text).into_offset_iter();
@@ -227,6 +247,15 @@ pub(crate) fn error_query(output: &str) -> Option<String> {
     };
     let telling: Vec<&str> = errors.split_whitespace().filter(|word| !is_any_error(word)).collect();
     (!telling.is_empty()).then(|| telling.join(" "))
+}
+
+/// The line of a failed command's output that contains the error, otherwise the last line. The line with the exit code does
+/// not count.
+pub(crate) fn error_line(output: &str) -> Option<String> {
+    let lines = shortened(output.trim());
+    let mut lines = lines.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("Exit code "));
+    let last = lines.clone().next_back()?;
+    Some(lines.find(|line| TELLING.is_match(line)).unwrap_or(last).to_owned())
 }
 
 /// A line of output without directories, numbers and hashes.

@@ -82,7 +82,7 @@ fn handle(input: impl Read, named: Option<String>, surroundings: &Surroundings) 
 type Handler = fn(&Payload, &Surroundings) -> Result<Option<Reply>, HookError>;
 
 /// The supported events, as Claude Code names them. Any other event is ignored.
-const HANDLERS: [(&str, Handler); 9] = [
+const HANDLERS: [(&str, Handler); 10] = [
     ("SessionStart", session::on_start),
     ("UserPromptSubmit", recall::on_prompt),
     ("PreToolUse", action::before_use),
@@ -91,6 +91,7 @@ const HANDLERS: [(&str, Handler); 9] = [
     ("PreCompact", session::before),
     ("PostCompact", stop::on_stop),
     ("Stop", stop::on_stop),
+    ("SubagentStop", stop::on_subagent_stop),
     ("SessionEnd", session::on_end),
 ];
 

@@ -12,14 +12,14 @@ use tessera_desk::project::Claim;
 use tessera_desk::use_cases::{Context, HasImported, Notice, SessionNotice, SessionSummary, SetAside};
 use tessera_desk::{Desk, queue};
 use tessera_engine::Store;
-use tessera_engine::pack::neutral;
+use tessera_engine::pack::{Recall, neutral};
 use tessera_engine::screen::dropped;
 use tessera_engine::store::Usage;
 
 use crate::reply::{HookError, Reply, caller, claim, event};
 use crate::surroundings::Surroundings;
 use crate::wire::Payload;
-use crate::{notice, recall, stop};
+use crate::{notice, offer, recall, stop};
 
 const EVENT: &str = "SessionStart";
 /// Maximum characters of a project's name in a notice.
@@ -53,7 +53,13 @@ fn for_start(payload: &Payload, surroundings: &Surroundings) -> Result<Option<Re
     let claim = claim(payload, surroundings);
     let (mut store, caller) = (surroundings.open(Usage::ReadOnce)?, caller(payload, surroundings));
     let mut desk = Desk::new(&mut store, &caller);
-    let given = desk.perform(SessionSummary { event: event(EVENT, started, &claim), context, budget })?;
+    let handoff = match context {
+        Context::Compacted => offer::after_compaction(payload, &claim, surroundings),
+        Context::New => offer::of_last_session(payload, &claim, surroundings),
+        Context::Kept => None,
+    };
+    let event = event(EVENT, started, &claim);
+    let given = desk.perform(SessionSummary { event, context, budget, handoff: handoff.clone() })?;
     let notice = desk.perform(SessionNotice { claim: claim.clone() })?;
     let mut is_imported = |system, path| desk.perform(HasImported { system, path }).unwrap_or(true);
     let notice = of_settings(surroundings)
@@ -61,8 +67,7 @@ fn for_start(payload: &Payload, surroundings: &Surroundings) -> Result<Option<Re
         .or_else(|| of_project(&notice, &claim, surroundings))
         .or_else(|| of_plugins(surroundings))
         .or_else(|| of_older(surroundings, &mut is_imported));
-    let reply =
-        given.map(|given| notice::given(EVENT, &given.body, &recall::ids_of(&given), given.tokens_used, surroundings));
+    let reply = summary_of(given.as_ref(), handoff, surroundings);
     if surroundings.home.memories().is_dir() || store.folders().is_ok_and(|folders| !folders.is_empty()) {
         // The summary is already recorded as delivered, so it is returned even if this fails.
         if let Err(error) = stop::scan_files(surroundings) {
@@ -70,6 +75,14 @@ fn for_start(payload: &Payload, surroundings: &Surroundings) -> Result<Option<Re
         }
     }
     Ok(Reply::joined(reply, notice.as_deref()))
+}
+
+/// The reply with the memories and the hand-off.
+fn summary_of(given: Option<&Recall>, handoff: Option<(String, u32)>, surroundings: &Surroundings) -> Option<Reply> {
+    let handoff = handoff.map(|(text, _)| text);
+    let Some(given) = given else { return handoff.map(|text| Reply::context(EVENT, &text)) };
+    let body = [Some(given.body.clone()), handoff].into_iter().flatten().collect::<Vec<_>>().join("\n");
+    Some(notice::given(EVENT, &body, &recall::ids_of(given), given.tokens_used, surroundings))
 }
 
 /// The notice about invalid settings.
@@ -159,7 +172,8 @@ fn of_plugins(surroundings: &Surroundings) -> Option<String> {
 
 /// Starts the worker if there are jobs, records in log files that are not in the database yet, or events that wait for
 /// plugins. The hook itself takes no write lock.
-pub(crate) fn on_end(_: &Payload, surroundings: &Surroundings) -> Result<Option<Reply>, HookError> {
+pub(crate) fn on_end(payload: &Payload, surroundings: &Surroundings) -> Result<Option<Reply>, HookError> {
+    offer::keep(payload, true, surroundings);
     if !surroundings.home.holds_store() {
         return Ok(None);
     }

@@ -1,33 +1,59 @@
-//! Stop: writes a job for the worker, and starts the worker.
+//! Stop and SubagentStop: write a job for the worker, and start the worker.
 
 use std::process::{Command, Stdio};
 
 use tessera_desk::queue::{Job, WorkerTurn};
 use tessera_desk::{queue, screen};
 
+use crate::offer;
 use crate::reply::{HookError, Reply, claim, dir_of};
-use crate::surroundings::{ExtractorChoice, Surroundings};
+use crate::surroundings::{ExtractorChoice, ReviewChoice, Surroundings};
 use crate::wire::Payload;
 
 /// The maximum size in bytes of the assistant's last message in a job.
 const MOST_ANSWER_BYTES: usize = 8 * 1024;
+/// Maximum bytes of the ID of a subagent.
+const LONGEST_ID: usize = 128;
 
 /// Leaves the turn to the worker.
 pub(crate) fn on_stop(payload: &Payload, surroundings: &Surroundings) -> Result<Option<Reply>, HookError> {
-    let (Some(session), Some(transcript)) = (payload.session(), payload.transcript()) else { return Ok(None) };
+    offer::keep(payload, false, surroundings);
     // In a subagent, the text is not from the person.
-    if surroundings.settings.extractor == ExtractorChoice::Off || payload.text(&["agent_id"]).is_some() {
+    if payload.text(&["agent_id"]).is_some() {
+        return Ok(None);
+    }
+    submit(payload, surroundings, None)
+}
+
+/// Leaves the report of a subagent to the worker. The report may contain findings for the review queue.
+pub(crate) fn on_subagent_stop(payload: &Payload, surroundings: &Surroundings) -> Result<Option<Reply>, HookError> {
+    let subagent = payload.text(&["agent_id"]).filter(|id| id.len() <= LONGEST_ID);
+    let is_off = surroundings.settings.review == ReviewChoice::Off || !surroundings.home.holds_store();
+    if is_off || subagent.is_none() { Ok(None) } else { submit(payload, surroundings, subagent) }
+}
+
+fn submit(
+    payload: &Payload,
+    surroundings: &Surroundings,
+    subagent: Option<String>,
+) -> Result<Option<Reply>, HookError> {
+    let (Some(session), Some(transcript)) = (payload.session(), payload.transcript()) else { return Ok(None) };
+    if surroundings.settings.extractor == ExtractorChoice::Off {
         return Ok(None);
     }
     // The text is screened here, because a job may wait for days.
     let answer = payload.text(&["last_assistant_message"]).unwrap_or_default();
     let answer = screen::screened_head(&answer, MOST_ANSWER_BYTES);
+    if subagent.is_some() && answer.trim().is_empty() {
+        return Ok(None);
+    }
     let job = Job {
         session,
         transcript,
         scope: claim(payload, surroundings).scope,
         cwd: dir_of(payload, surroundings),
         answer,
+        subagent,
         claude: surroundings.claude.clone(),
         at: surroundings.clock.now(),
         attempts: 0,

@@ -35,6 +35,8 @@ pub struct Settings {
     pub actions: Option<ActionBudgets>,
     /// The token budget of recall for the task of a subagent; `None` if it is off.
     pub subagent_tokens: Option<TokenBudget>,
+    /// The token budget of a hand-off after a compaction; `None` if hand-offs are off.
+    pub handoff_tokens: Option<TokenBudget>,
     /// The tokenizer for these budgets.
     pub profile: TokenProfile,
     /// Approve our own safe tools without a permission prompt.
@@ -64,6 +66,7 @@ impl Default for Settings {
             compact_tokens: budget(800),
             actions: Some(ActionBudgets::default()),
             subagent_tokens: Some(budget(200)),
+            handoff_tokens: Some(budget(800)),
             profile: TokenProfile::CLAUDE,
             auto_approve: true,
             extractor: ExtractorChoice::Heuristic,

@@ -12,7 +12,10 @@ pub(crate) const GROUPS: [(&str, &[&str]); 7] = [
     ("Memories", &["remember", "recall", "get", "list", "browse"]),
     ("Changes", &["edit", "update", "forget", "undo", "restore", "history", "link", "review", "secret"]),
     ("Files and notes", &["files", "note", "graph", "memory-tool"]),
-    ("Clients", &["setup", "uninstall", "project", "log", "statusline", "why", "usage", "unanswered", "mcp"]),
+    (
+        "Clients",
+        &["setup", "uninstall", "project", "handoff", "log", "statusline", "why", "usage", "unanswered", "mcp"],
+    ),
     ("Teams", &["sync", "share", "unshare", "shares", "accept", "decline", "resolve", "serve"]),
     ("Data", &["import", "export", "backup", "restore-backup", "purged", "stats"]),
     ("Tessera", &["status", "doctor", "settings", "plugin", "completions", "man", "demo", "eval"]),

@@ -9,6 +9,12 @@ use super::Cli;
 use crate::commands::candidates;
 use crate::output::{ColorChoice, Manner};
 
+/// The help of `tessera statusline`.
+pub(super) const STATUSLINE_HELP: &str = "The command reads the client's JSON on stdin.
+
+Example:
+  echo '{\"session_id\":\"s1\"}' | tessera statusline";
+
 impl Cli {
     /// How to print.
     pub(crate) fn manner(&self) -> Manner {

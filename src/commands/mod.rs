@@ -11,6 +11,7 @@ mod eval;
 mod explain;
 mod files;
 mod forget;
+mod handoff;
 pub(crate) mod hook;
 mod import_source;
 mod learn;
@@ -340,6 +341,7 @@ fn carry_out(context: &Context, told: serve::Told, command: Command) -> anyhow::
         Command::Learn => learn::run(context)?,
         Command::Log(args) => unanswered::log(context, args)?,
         Command::Statusline => statusline::run(context)?,
+        Command::Handoff(args) => handoff::run(context, args)?,
         Command::Why { id } => unanswered::why(context, id)?,
         Command::Files(task) => files::run(context, task)?,
         Command::Plugin(task) => plugin::run(context, task)?,

@@ -12,6 +12,7 @@ use tessera_engine::Memory;
 use tessera_engine::store::{Conflict, Hidden, HistoryEntry, Place, RefusedChange, Restored};
 use tessera_eval::{Comparison, QuestionReport, Report, ScreeningReport};
 
+use super::handoff::HandoffShown;
 use super::listing::{Forgotten, Listed, MemoryRow, RestoredMemories, Undone, Updated};
 use super::reply::{NotesPage, RecallReply};
 use super::review::{Proposals, ReviewResults};
@@ -117,6 +118,7 @@ fn of_data_and_program() -> Vec<(&'static str, Schema)> {
         ("plugin-log", written::<Vec<String>>()),
         ("plugin-new", written::<program::PluginCreated>()),
         ("plugin-remove", written::<program::PluginRemoved>()),
+        ("handoff", written::<HandoffShown>()),
         ("plugin-test", written::<Vec<program::PluginCall>>()),
         ("project", written::<program::ProjectShown<'static>>()),
         ("project-list", written::<Vec<Place>>()),

@@ -10,6 +10,8 @@ mod approval;
 #[cfg(unix)]
 mod endpoint;
 #[cfg(unix)]
+mod handoff;
+#[cfg(unix)]
 mod installed;
 #[cfg(unix)]
 mod learning;

@@ -100,6 +100,7 @@ fn memories(tour: &Tour) {
     assert_eq!(reviewed["results"][0]["done"], "stored");
     tour.run("review-results", &["review", "drop", &other, "bbbbbb"]);
     tour.run("statusline", &["statusline"]);
+    tour.run("handoff", &["handoff", "--transcript", path.to_str().unwrap()]);
     tour.run("log", &["log"]);
     tour.run("why", &["why", "3"]);
     tour.run("usage", &["usage"]);

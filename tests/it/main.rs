@@ -16,6 +16,7 @@ mod exits;
 mod faults;
 mod files;
 mod gone;
+mod handoff;
 mod hidden;
 mod hooks;
 mod http;

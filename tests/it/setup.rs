@@ -2,7 +2,8 @@
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use serde_json::{Value, json};
 
@@ -285,4 +286,85 @@ fn a_program_in_the_cache_of_npx_is_rejected_and_nothing_changes() {
     assert_eq!(ran.code, Some(3), "{ran:?}");
     assert!(ran.stderr.contains("npx deletes later; run `npm install --global tessera-memory`"), "{ran:?}");
     assert!(!world.path("user/.claude.json").exists());
+}
+
+#[test]
+fn doctor_finds_the_plugin_and_says_which_of_the_two_acts() {
+    let world = World::new();
+    let client = world.path("user/.claude");
+    let plugin = client.join("plugins/cache/tessera/tessera/0.1.0");
+    fs::create_dir_all(plugin.join("bin")).unwrap();
+    world.remember("The ledger is written in Go");
+    let row = || {
+        let ran = world.run(&["doctor", "--json"]);
+        let doctor: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let rows = doctor["claude_code"].as_array().unwrap().clone();
+        rows.into_iter().find(|row| row["name"] == "plugin")
+    };
+    for settings in ["{}", "{\"enabledPlugins\":{\"tessera@x\":false,\"tessera-other@x\":true}}", "[]", "{"] {
+        fs::write(client.join("settings.json"), settings).unwrap();
+        assert_eq!(row(), None, "{settings}");
+    }
+    fs::write(client.join("settings.json"), "{\"enabledPlugins\":{\"tessera@mine\":true}}").unwrap();
+    assert!(row().unwrap()["detail"].as_str().unwrap().contains("its files do not exist"), "{:?}", row());
+    let installed = json!({ "plugins": { "tessera@mine": [{ "installPath": plugin }] } });
+    fs::write(client.join("plugins/installed_plugins.json"), installed.to_string()).unwrap();
+    fs::copy(World::binary(), plugin.join("bin/tessera")).unwrap();
+    let found = row().unwrap();
+    assert!(found["good"] == true && found["detail"] == "tessera@mine is enabled, and its hook runs", "{found}");
+    world.run(&["setup", "claude-code", "--yes"]);
+    let found = row().unwrap();
+    assert!(found["good"] == true && found["detail"].as_str().unwrap().contains("only the settings act"), "{found}");
+}
+
+/// What the launcher of the plugin prints for an event if no program is installed.
+fn launched(world: &World, plugin: &Path, input: &str) -> String {
+    use std::io::Write;
+    let mut command = world.command(&plugin.join("bin/tessera"));
+    let mut child =
+        command.arg("hook").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn the_plugin_names_the_command_that_installs_the_program_once() {
+    let world = World::new();
+    let plugins = world.path("user/.claude/plugins");
+    let plugin = plugins.join("cache/tessera/tessera/0.1.0");
+    fs::create_dir_all(plugin.join("bin")).unwrap();
+    fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("plugin/bin/tessera"), plugin.join("bin/tessera")).unwrap();
+    let start = "{\"hook_event_name\":\"SessionStart\",\"source\":\"startup\"}";
+    let message = |shown: &str| {
+        let reply: Value = serde_json::from_str(shown).unwrap_or_else(|error| panic!("{error}: {shown}"));
+        reply["systemMessage"].as_str().unwrap().to_owned()
+    };
+    assert!(message(&launched(&world, &plugin, start)).ends_with("see its README"));
+    let list = |place: &Path| {
+        let known = json!({ "other": { "installLocation": "/nowhere" },
+                            "tessera": { "source": { "source": "directory" }, "installLocation": place } });
+        fs::write(plugins.join("known_marketplaces.json"), serde_json::to_string_pretty(&known).unwrap()).unwrap();
+    };
+    let clone = world.path("a clone");
+    fs::create_dir(&clone).unwrap();
+    list(&clone);
+    assert!(message(&launched(&world, &plugin, start)).ends_with("see its README"), "it contains no Cargo.toml");
+    fs::write(clone.join("Cargo.toml"), "").unwrap();
+    let command = format!("run: cargo install --locked --path '{}'", clone.display());
+    assert!(message(&launched(&world, &plugin, start)).ends_with(&command));
+    let odd = world.path("an 'odd' clone");
+    fs::create_dir(&odd).unwrap();
+    fs::write(odd.join("Cargo.toml"), "").unwrap();
+    list(&odd);
+    assert!(message(&launched(&world, &plugin, start)).ends_with("see its README"), "quotes cannot be quoted");
+    for silent in [
+        "{\"hook_event_name\": \"SessionStart\", \"source\": \"compact\"}",
+        "{\"hook_event_name\":\"SessionStart\",\"source\":\"resume\"}",
+        "{\"hook_event_name\":\"UserPromptSubmit\",\"prompt\":\"\\\"hook_event_name\\\":\\\"SessionStart\\\"\"}",
+        "",
+    ] {
+        assert_eq!(launched(&world, &plugin, silent), "", "{silent}");
+    }
 }

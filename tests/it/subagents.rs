@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::support::World;
-use crate::support::hooks::{asked, event, faults, hook};
+use crate::support::hooks::{asked, event, faults, hook, settled};
 
 const FACT: &str = "The nightly batch of the ledger runs at three";
 const TASK: &str = "Find out when the nightly batch of the ledger runs, and report the time.";
@@ -85,4 +85,60 @@ fn unrelated_tasks_odd_calls_and_switched_off_recall_change_nothing() {
     let small = started(&world, "s", task(TASK), &[("TESSERA_HOOKS_SUBAGENT_TOKENS", "64")]);
     assert!(small.is_null() || small["hookSpecificOutput"]["updatedInput"]["prompt"].is_string());
     assert_eq!(faults(&world), Vec::<String>::new());
+}
+
+const REPORT: &str = "I read the deployment scripts.\n\n- **The nightly batch of the ledger always runs at three, from deploy/cron.d/ledger.**\n- Done.";
+
+/// Ends a subagent with a report.
+fn reports(world: &World, agent: &str, report: &str, variables: &[(&str, &str)]) {
+    let fields = json!({ "agent_id": agent, "agent_type": "Explore", "transcript_path": world.path("s.jsonl"),
+                         "agent_transcript_path": world.path("a.jsonl"), "last_assistant_message": report });
+    let ran = hook(world, event(world, "SubagentStop", "s", fields).to_string().as_bytes(), variables);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""), "output would continue the turn of the subagent");
+    settled(world);
+}
+
+fn waiting(world: &World) -> Vec<String> {
+    let listed = world.json(&["review"]);
+    let lines = listed["proposals"].as_array().unwrap().iter().filter_map(|row| row["line"]["content"].as_str());
+    lines.map(str::to_owned).collect()
+}
+
+#[test]
+fn the_findings_of_subagents_wait_for_review_once_and_are_never_injected() {
+    let world = World::new();
+    world.remember("The ledger is written in Go");
+    reports(&world, "a1", REPORT, &[]);
+    reports(&world, "a2", REPORT, &[]);
+    assert_eq!(waiting(&world), ["The nightly batch of the ledger always runs at three, from deploy/cron.d/ledger."]);
+    let prompt =
+        event(&world, "UserPromptSubmit", "s", json!({ "prompt": "when does the nightly batch of the ledger run?" }));
+    let shown = hook(&world, prompt.to_string().as_bytes(), &[]).stdout;
+    assert!(shown.contains("1 line waits") && !shown.contains("at three"), "{shown}");
+    let line = world.json(&["review"])["proposals"][0].clone();
+    assert!(line["line"]["tags"].to_string().contains("subagent"), "{line}");
+    world.run(&["review", "drop", line["id"].as_str().unwrap()]);
+    reports(&world, "a3", REPORT, &[]);
+    assert_eq!(waiting(&world), [] as [&str; 0], "a dropped line is not proposed again");
+    assert_eq!(world.contents().len(), 1);
+    assert_eq!(faults(&world), [] as [&str; 0]);
+}
+
+#[test]
+fn odd_reports_and_switched_off_learning_propose_nothing() {
+    let world = World::new();
+    world.remember("The ledger is written in Go");
+    for variable in [("TESSERA_LEARN_REVIEW", "off"), ("TESSERA_LEARN_EXTRACTOR", "off")] {
+        reports(&world, "a1", REPORT, &[variable]);
+    }
+    let secret = format!("- The staging database always accepts the password {}-{}.", "Tr4vel", "92xQ!7pL");
+    for report in ["", "\0", "?", "I searched and found nothing.", &secret, &"x ".repeat(100_000)] {
+        reports(&world, "a1", report, &[]);
+    }
+    reports(&world, &"a".repeat(4_000), REPORT, &[]);
+    let fields = json!({ "last_assistant_message": REPORT, "transcript_path": 7 });
+    hook(&world, event(&world, "SubagentStop", "s", fields).to_string().as_bytes(), &[]);
+    settled(&world);
+    assert_eq!(waiting(&world), [] as [&str; 0]);
+    assert_eq!(faults(&world), [] as [&str; 0]);
 }

@@ -16,7 +16,9 @@ use tessera_engine::store::{DeliveryFilter, StoreConfig, StoreError, Usage};
 
 use crate::client::{Client, Level, Places, hooks_file};
 use crate::entry::{SERVER, is_our_hook};
-use crate::{json as settings, plan};
+use crate::json::parsed;
+use crate::plan;
+use crate::plugin::{self, Plugin};
 
 /// The maximum time for an answer from a server or a hook.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -81,18 +83,42 @@ pub fn check(store: &StoreConfig, places: &Places) -> Vec<Row> {
     let entry = server_entry(&Level::User, places);
     let hook = hook_entry(&Level::User, places);
     let mut rows = Vec::new();
-    if entry.is_none() && hook.is_none() {
-        let detail = "not configured here; run `tessera setup claude-code`, unless the plugin is installed".to_owned();
-        rows.push(row("claude code", RowVerdict::Ok, detail));
-    } else {
+    let plugin = plugin::enabled(places);
+    let is_set_up = entry.is_some() || hook.is_some();
+    if is_set_up {
         rows.extend(programs(store.home.dir(), places, entry, hook));
+    } else if plugin.is_none() {
+        let detail = "neither the settings nor a plugin run Tessera; run `tessera setup claude-code`".to_owned();
+        rows.push(row("claude code", RowVerdict::Ok, detail));
     }
+    rows.extend(plugin.map(|plugin| plugin_row(&plugin, is_set_up)));
     rows.extend(unbelieved(store, &places.home).map(|detail| row("project", RowVerdict::Ok, detail)));
     rows.push(row("last injection", RowVerdict::Ok, last_injection(store)));
     if let Some(fault) = log::last(&store.home) {
         rows.push(row("last fault", RowVerdict::Ok, fault));
     }
     rows
+}
+
+/// Runs the program of the plugin. If the settings run Tessera too, only they act.
+fn plugin_row(plugin: &Plugin, is_set_up: bool) -> Row {
+    let row = |verdict, detail| Row { name: "plugin", verdict, detail };
+    let name = &plugin.name;
+    if is_set_up {
+        let detail = format!(
+            "{name} is enabled, and the settings run Tessera too; only the settings act. To keep one of them, run `claude \
+            plugin uninstall {name}` or `tessera uninstall`"
+        );
+        return row(RowVerdict::Ok, detail);
+    }
+    let Some(program) = &plugin.program else {
+        return row(RowVerdict::Bad, format!("{name} is enabled, but its files do not exist; install it again"));
+    };
+    let entry = Entry { program: program.clone(), args: vec!["hook".to_owned()], variables: Vec::new() };
+    match hook_runs(&entry) {
+        Ok(said) => row(RowVerdict::Ok, format!("{name} is enabled, and its hook {said}")),
+        Err(problem) => row(RowVerdict::Bad, format!("{name} is enabled, but {}: {problem}", program.display())),
+    }
 }
 
 /// Runs what the settings say.
@@ -163,11 +189,6 @@ fn hook_entry(level: &Level, places: &Places) -> Option<Entry> {
     let groups = settings.get("hooks")?.get("UserPromptSubmit")?.as_array()?;
     let mut hooks = groups.iter().filter_map(|group| group.get("hooks")?.as_array()).flatten();
     Entry::of(hooks.find(|hook| is_our_hook(hook))?)
-}
-
-fn parsed(path: &Path) -> Option<Value> {
-    let bytes = plan::read(path).ok()??;
-    settings::value_of(&bytes)
 }
 
 /// Connects to a server; returns its name and version.

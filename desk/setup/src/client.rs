@@ -69,7 +69,7 @@ const OUR_TOOLS: &str = "mcp__(tessera|claude_memory|plugin_claude-memory_claude
 const OUR_TOOLS_AND_ACTIONS: &str = "^(Bash|PowerShell|Edit|MultiEdit|Write|NotebookEdit|Task|Agent|mcp__(tessera|claude_memory|plugin_claude-memory_claude_memory)__.*)$";
 
 /// The hook events with the tools they apply to, and the client's time limit in seconds.
-pub const EVENTS: [(&str, Option<&str>, u32); 9] = [
+pub const EVENTS: [(&str, Option<&str>, u32); 10] = [
     ("SessionStart", None, 5),
     ("UserPromptSubmit", None, 5),
     ("PreToolUse", Some(OUR_TOOLS_AND_ACTIONS), 5),
@@ -78,6 +78,7 @@ pub const EVENTS: [(&str, Option<&str>, u32); 9] = [
     ("PreCompact", None, 5),
     ("PostCompact", None, 5),
     ("Stop", None, 5),
+    ("SubagentStop", None, 5),
     ("SessionEnd", None, 5),
 ];
 

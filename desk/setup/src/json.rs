@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::entry::{SERVER, is_our_hook, with_added};
 use crate::error::SetupError;
+use crate::plan;
 
 const MARK: &str = "\u{feff}";
 
@@ -27,6 +28,11 @@ pub(crate) fn edited(path: &Path, before: Option<&[u8]>, edit: impl FnOnce(&CstO
 /// The content of a file, if it can be parsed.
 pub(crate) fn value_of(bytes: &[u8]) -> Option<Value> {
     CstRootNode::parse(text_of(bytes).ok()?.1, &ParseOptions::default()).ok()?.to_serde_value()
+}
+
+/// The value in a file; `None` if the file does not exist or is not JSON.
+pub(crate) fn parsed(path: &Path) -> Option<Value> {
+    value_of(&plan::read(path).ok()??)
 }
 
 /// The byte order mark, and the text after it.

@@ -7,6 +7,7 @@ mod entry;
 mod error;
 mod json;
 mod plan;
+mod plugin;
 mod record;
 mod shell;
 mod temporary;

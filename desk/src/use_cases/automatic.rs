@@ -67,8 +67,8 @@ impl Event {
     /// Records that a reply was delivered to the session.
     fn keep_given(&self, store: &Store, delivery: Delivery, reply: &Reply) {
         let delivery = Delivery {
-            tokens: reply.tokens_used,
-            characters: u32::try_from(characters(&reply.body)).unwrap_or(u32::MAX),
+            tokens: delivery.tokens.saturating_add(reply.tokens_used),
+            characters: delivery.characters.saturating_add(counted(&reply.body)),
             given: given_by(reply),
             ..delivery
         };
@@ -104,6 +104,10 @@ impl Event {
 /// The client's count of characters: UTF-16 units.
 fn characters(text: &str) -> usize {
     text.encode_utf16().count()
+}
+
+fn counted(text: &str) -> u32 {
+    u32::try_from(characters(text)).unwrap_or(u32::MAX)
 }
 
 /// The scopes for automatic recall in a project: its own, and global.
@@ -230,15 +234,21 @@ pub struct SessionSummary {
     pub context: Context,
     /// The budget of the reply.
     pub budget: TokenBudget,
+    /// The hand-off that the session receives beside the reply, and its tokens. It is recorded with the reply.
+    pub handoff: Option<(String, u32)>,
 }
 
 impl UseCase for SessionSummary {
     type Outcome = Option<Reply>;
     const EFFECT: Effect = Effect::Reads;
 
-    fn run(self, store: &mut Store, caller: &Caller) -> Result<Option<Reply>, StoreError> {
+    fn run(mut self, store: &mut Store, caller: &Caller) -> Result<Option<Reply>, StoreError> {
         let mut delivery = self.event.delivery(store, caller)?;
         delivery.resets = self.context != Context::Kept;
+        if let Some((text, tokens)) = &self.handoff {
+            (delivery.tokens, delivery.characters) = (*tokens, counted(text));
+            self.event.most_characters = self.event.most_characters.saturating_sub(characters(text));
+        }
         let exclude = if delivery.resets { BTreeSet::new() } else { given_in(store, &delivery.session)? };
         let request =
             RecallRequest { limit: MOST_IN_SUMMARY, exclude, ..automatic(caller, self.budget, &delivery.scope) };

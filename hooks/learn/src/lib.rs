@@ -8,6 +8,7 @@ mod claude;
 mod correction;
 mod extracted_memory;
 mod extractor;
+mod findings;
 mod heuristic;
 mod ollama;
 mod reconcile;

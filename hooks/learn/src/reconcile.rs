@@ -323,6 +323,7 @@ mod tests {
             scope: Scope::Global,
             cwd: None,
             answer: String::new(),
+            subagent: None,
             claude: None,
             at,
             attempts: 0,

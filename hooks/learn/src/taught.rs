@@ -62,6 +62,11 @@ impl<'a> Message<'a> {
         self.taught.probability >= POSSIBLE
     }
 
+    /// What the message teaches, if it teaches something.
+    pub(crate) fn kind(&self) -> Kind {
+        self.taught.kind
+    }
+
     /// The memory of the message. `None` if its text is too long, is a question, or contains a credential.
     pub(crate) fn memory(&self) -> Option<ExtractedMemory> {
         let own = self.own_sentences();

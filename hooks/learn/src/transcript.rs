@@ -1,19 +1,12 @@
-//! Reads a client's transcript for the person's statements. A transcript consists of JSON lines of many kinds, and most
-//! of them are skipped.
+//! The turns of a session: what a person said, and how the agent answered.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::io;
 use std::path::Path;
-use std::sync::LazyLock;
 
-use regex_lite::Regex;
-use serde::Deserialize;
-use serde_json::Value;
-use tessera_engine::domain::Timestamp;
-
-use tessera_desk::json::whole_characters;
 use tessera_desk::screen::screened;
+use tessera_engine::domain::Timestamp;
 use tessera_hooks::said::own_statements;
+use tessera_hooks::transcript::{MOST_BYTES, Row, each_row};
 
 /// A person's statement and the answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,33 +21,10 @@ pub(crate) struct Turn {
     pub(crate) assistant: String,
 }
 
-/// The bytes read from the end of a transcript.
-const MOST_BYTES: u64 = 8 * 1024 * 1024;
-/// Maximum bytes of one line. A longer line is tool output.
-const LONGEST_LINE: u64 = 1024 * 1024;
 /// The maximum numbers of characters that a turn keeps: from the beginning of a statement, and from the end of an
 /// answer.
 const MOST_SAID: usize = 4_000;
 const MOST_ANSWERED: usize = 2_000;
-
-#[derive(Deserialize)]
-struct Row {
-    #[serde(rename = "type")]
-    kind: Option<Value>,
-    uuid: Option<Value>,
-    timestamp: Option<Value>,
-    #[serde(rename = "isSidechain")]
-    is_sidechain: Option<Value>,
-    #[serde(rename = "isMeta")]
-    is_meta: Option<Value>,
-    #[serde(rename = "isCompactSummary")]
-    is_summary: Option<Value>,
-    #[serde(rename = "toolUseResult")]
-    tool_result: Option<Value>,
-    #[serde(rename = "promptSource")]
-    source: Option<Value>,
-    message: Option<Value>,
-}
 
 /// The turns of a transcript after `cursor`, oldest first, at most the last `most`. They include `before` additional
 /// turns before the cursor, for a deep extraction.
@@ -62,32 +32,8 @@ struct Row {
 /// # Errors
 /// Returns an error if the path cannot be read or is not a file.
 pub(crate) fn turns(path: &Path, cursor: Option<&str>, most: usize) -> io::Result<Turns> {
-    if !path.metadata()?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a file"));
-    }
-    let mut file = File::open(path)?;
-    let length = file.metadata()?.len();
-    let start = length.saturating_sub(MOST_BYTES);
-    file.seek(SeekFrom::Start(start))?;
-    let mut reader = BufReader::new(file.take(MOST_BYTES));
-    if start > 0 {
-        reader.skip_until(b'\n')?;
-    }
     let mut turns: Vec<Turn> = Vec::new();
-    let mut line = Vec::new();
-    loop {
-        line.clear();
-        if reader.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line)? == 0 {
-            break;
-        }
-        if line.len() as u64 >= LONGEST_LINE && line.last() != Some(&b'\n') {
-            reader.skip_until(b'\n')?;
-            continue;
-        }
-        if let Ok(row) = serde_json::from_str::<Row>(&whole_characters(&String::from_utf8_lossy(&line))) {
-            take(&mut turns, &row);
-        }
-    }
+    each_row(path, MOST_BYTES, |row| take(&mut turns, row))?;
     let seen = cursor.and_then(|cursor| turns.iter().rposition(|turn| turn.id == cursor)).map_or(0, |at| at + 1);
     let first = seen.max(turns.len().saturating_sub(most));
     Ok(Turns { all: turns, first })
@@ -101,72 +47,25 @@ pub(crate) struct Turns {
     pub(crate) first: usize,
 }
 
-fn is_true(value: Option<&Value>) -> bool {
-    value == Some(&Value::Bool(true))
-}
-
 fn take(turns: &mut Vec<Turn>, row: &Row) {
-    let kind = row.kind.as_ref().and_then(Value::as_str);
-    if is_true(row.is_sidechain.as_ref()) || is_true(row.is_meta.as_ref()) || is_true(row.is_summary.as_ref()) {
-        return;
+    if let Some(user) = row.prompt().and_then(|prompt| said(&prompt)) {
+        turns.push(Turn { id: row.id().to_owned(), at: row.at(), user, assistant: String::new() });
     }
-    let Some(content) = row.message.as_ref().and_then(|message| message.get("content")) else { return };
-    match kind {
-        Some("user") if row.tool_result.is_none() && is_from_person(row.source.as_ref()) => {
-            let Some(said) = said(content) else { return };
-            let id = row.uuid.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned();
-            let at = row.timestamp.as_ref().and_then(Value::as_str).and_then(|text| text.parse().ok());
-            turns.push(Turn { id, at, user: said, assistant: String::new() });
-        }
-        Some("assistant") => {
-            let Some(turn) = turns.last_mut() else { return };
-            for text in texts(content) {
-                turn.assistant.push_str(&screened(text));
-                turn.assistant.push('\n');
-                // The end of an answer says more than its beginning.
-                let surplus = turn.assistant.chars().count().saturating_sub(MOST_ANSWERED);
-                let end = turn.assistant.char_indices().nth(surplus).map_or(0, |(at, _)| at);
-                turn.assistant.drain(..end);
-            }
-        }
-        _ => {}
+    let Some(turn) = turns.last_mut() else { return };
+    for text in row.agent_texts() {
+        turn.assistant.push_str(&screened(text));
+        turn.assistant.push('\n');
+        // The end of an answer says more than its beginning.
+        let surplus = turn.assistant.chars().count().saturating_sub(MOST_ANSWERED);
+        let end = turn.assistant.char_indices().nth(surplus).map_or(0, |(at, _)| at);
+        turn.assistant.drain(..end);
     }
 }
 
-fn is_from_person(source: Option<&Value>) -> bool {
-    !matches!(
-        source.and_then(Value::as_str),
-        Some("system" | "loop_wakeup" | "schedule_wakeup" | "poll_event" | "hook" | "task_notification")
-    )
-}
-
-/// The person's own words in a line of the transcript; `None` for a tool result, a command, or an empty line.
-fn said(content: &Value) -> Option<String> {
-    static NOT_SAID: LazyLock<Regex> = LazyLock::new(|| {
-        let source = r"^\s*(?:<command-|<local-command-|<bash-|<task-notification|\[Request interrupted|Caveat: The messages below)";
-        Regex::new(source).expect("the pattern is a constant, and a test compiles it")
-    });
-    if let Value::Array(blocks) = content {
-        let is_result = |block: &Value| block.get("type").and_then(Value::as_str) == Some("tool_result");
-        if blocks.iter().any(is_result) {
-            return None;
-        }
-    }
-    let texts: Vec<&str> = texts(content).into_iter().filter(|text| !NOT_SAID.is_match(text)).collect();
-    let own = screened(&own_statements(&texts.join("\n")));
-    let own: String = own.chars().take(MOST_SAID).collect();
+/// The person's own words in a prompt.
+fn said(prompt: &str) -> Option<String> {
+    let own: String = screened(&own_statements(prompt)).chars().take(MOST_SAID).collect();
     (!own.trim().is_empty()).then(|| own.trim().to_owned())
-}
-
-fn texts(content: &Value) -> Vec<&str> {
-    match content {
-        Value::String(text) => vec![text],
-        Value::Array(blocks) => {
-            let is_text = |block: &&Value| block.get("type").and_then(Value::as_str) == Some("text");
-            blocks.iter().filter(is_text).filter_map(|block| block.get("text")?.as_str()).collect()
-        }
-        _ => Vec::new(),
-    }
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use tessera_engine::text::{O200k, TokenCounter};
 use crate::claude;
 use crate::extracted_memory::{ExtractorError, MOST_ANSWERED, Means, Verdict, Window};
 use crate::extractor::Extractor;
+use crate::findings;
 use crate::heuristic::{Retraction, taken_back};
 use crate::reconcile::{self, Outcome, Source};
 use crate::transcript::{Turn, Turns, turns};
@@ -23,7 +24,7 @@ use tessera_desk::log;
 use tessera_desk::queue::{self, Batch, Job, WorkerTurn};
 use tessera_desk::results::{self, LearningResult};
 use tessera_desk::screen::screened;
-use tessera_hooks::{Surroundings, prompt};
+use tessera_hooks::{Surroundings, handoff, prompt};
 
 /// Maximum number of recent turns of one session per run.
 const MOST_TURNS: usize = 20;
@@ -79,7 +80,7 @@ fn empty_queue(surroundings: &Surroundings, seen: &mut BTreeSet<PathBuf>) -> usi
     let mut learned = 0;
     let until = Instant::now() + CREATED_WITHIN;
     let (written, missing): (Vec<Batch>, Vec<Batch>) =
-        batches.into_iter().partition(|batch| batch.job.transcript.exists());
+        batches.into_iter().partition(|batch| batch.job.subagent.is_some() || batch.job.transcript.exists());
     for batch in written.into_iter().chain(missing) {
         learned += finish(batch, &mut store, &mut court, surroundings, until);
     }
@@ -90,6 +91,7 @@ fn empty_queue(surroundings: &Surroundings, seen: &mut BTreeSet<PathBuf>) -> usi
         note(&format!("embeddings are postponed: {error}"));
     }
     results::clean(&surroundings.home, now);
+    handoff::clean(&surroundings.home, now);
     // Plugins are notified last, because they may be slow.
     if let Err(error) = spool::work_off(&store, surroundings.settings.plugins, || true) {
         note(&format!("plugins will receive events later: {error}"));
@@ -175,6 +177,9 @@ fn written_turns(job: &Job, cursor: Option<&str>, until: Instant) -> std::io::Re
 
 /// Learns from the new turns of a session.
 fn learn(job: &Job, store: &mut Store, court: &mut Extractors<'_>, until: Instant) -> Result<usize, LearnError> {
+    if job.subagent.is_some() {
+        return Ok(show(job, &findings::propose(store, job, court.surroundings.settings.review)?, court));
+    }
     let mut progress = store.progress(&job.session)?;
     let mut read = written_turns(job, progress.cursor.as_deref(), until)?;
     if let Some(last) = read.all.last_mut().filter(|turn| turn.assistant.trim().is_empty()) {

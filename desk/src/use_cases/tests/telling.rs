@@ -114,7 +114,12 @@ fn a_session_summary_begins_a_context_anew_and_a_compacted_one_gets_back_what_it
     let mut world = World::new();
     let dir = world.path("plain");
     world.says(&session("s"), "I always want terse commit messages");
-    let brief = |context| SessionSummary { event: event("SessionStart", &dir), context, budget: TokenBudget::DEFAULT };
+    let brief = |context| SessionSummary {
+        event: event("SessionStart", &dir),
+        context,
+        budget: TokenBudget::DEFAULT,
+        handoff: None,
+    };
     let caller = session("s");
     assert!(world.perform(&caller, brief(Context::New)).unwrap().unwrap().body.contains("terse"));
     assert!(world.perform(&caller, brief(Context::Kept)).unwrap().is_none(), "it still has it");

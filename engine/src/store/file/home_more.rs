@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::home::Home;
-use super::names::{IMPORT_LOCK, PLUGINS, REPLACEMENT, RESULTS, SETUP, SETUP_ORIGINALS, VAULT_LOCK};
+use super::names::{IMPORT_LOCK, PLUGINS, REPLACEMENT, RESULTS, SESSIONS, SETUP, SETUP_ORIGINALS, VAULT_LOCK};
 
 impl Home {
     /// The directory with a new database that is to replace the present one.
@@ -36,6 +36,11 @@ impl Home {
                 && path.file_name().is_some_and(|found| found.to_string_lossy().starts_with(&name))
         };
         path.starts_with(self.queue()) || spools.iter().any(begins)
+    }
+
+    /// The directory with the records of recent sessions.
+    pub fn sessions(&self) -> PathBuf {
+        self.dir().join(SESSIONS)
     }
 
     /// The directory with the results of the learning worker that were not shown yet.

@@ -14,6 +14,7 @@ pub(super) const SET_ASIDE: &str = "corrupt-";
 pub(super) const REPLACEMENT: &str = "replacement";
 pub(super) const QUEUE: &str = "queue";
 pub(super) const RESULTS: &str = "results";
+pub(super) const SESSIONS: &str = "sessions";
 pub(super) const WORKER_LOCK: &str = "worker.lock";
 pub(super) const HOOKS_LOG: &str = "hooks.log";
 pub(super) const HOOKS_LOG_OLD: &str = "hooks.log.old";
@@ -52,7 +53,7 @@ const fn each(name: &'static str, endings: &'static [&'static str], purpose: &'s
 }
 
 /// All files and directories that Tessera creates in a home directory, first those that users want to keep.
-const FILES: [HomeFile; 30] = [
+const FILES: [HomeFile; 31] = [
     each(DATABASE, &["", "-wal", "-shm"], "The database: memories, history, encrypted secrets, delivery log"),
     one(MEMORIES, "Directory of the memory files"),
     one(CONFIG, "Your settings"),
@@ -66,6 +67,7 @@ const FILES: [HomeFile; 30] = [
     each(SNAPSHOT, &[""], "The index, a cache that Tessera rebuilds if it is missing"),
     one(MARKER, "Identifies the store, so that Tessera detects a lost database"),
     one(QUEUE, "Finished turns from which Tessera has not learned yet"),
+    one(SESSIONS, "The sessions of the last seven days, with the path of each transcript"),
     one(RESULTS, "What Tessera learned in a session and has not shown yet, as IDs"),
     one(HOOKS_LOG, "Failures of hooks, one line each"),
     one(HOOKS_LOG_OLD, "The previous `hooks.log`"),

@@ -1,0 +1,103 @@
+//! The files that a session edited, and whether its last edit is still in them.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use tessera_tables::names;
+
+use super::quoted;
+
+/// The maximum size in bytes of a file that is compared.
+const LARGEST: u64 = 4 * 1024 * 1024;
+
+names! {
+/// The state of an edited file.
+pub enum FileState {
+    /// The text of the session's last edit is in the file.
+    Unchanged = "unchanged",
+    /// It is no longer there, so somebody changed the file afterwards.
+    Changed = "changed",
+    /// The file does not exist.
+    Deleted = "deleted",
+    /// The file cannot be compared.
+    Unknown = "unknown",
+}
+}
+
+/// An edited file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EditedFile {
+    /// The path, relative to the project if the file is inside it.
+    pub path: String,
+    /// The number of edits.
+    pub edits: u32,
+    /// The state.
+    pub state: FileState,
+}
+
+/// The edits of a session, the most recently edited file last.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Edits(Vec<Edit>);
+
+#[derive(Debug, Clone)]
+struct Edit {
+    path: PathBuf,
+    count: u32,
+    /// The whole file, if the last edit wrote it.
+    whole: Option<String>,
+    /// Otherwise, the texts that the last edit inserted.
+    parts: Vec<String>,
+}
+
+impl Edits {
+    /// Reads a successful call of a tool.
+    pub(super) fn read(&mut self, tool: &str, input: &Value) {
+        if !matches!(tool, "Edit" | "Write" | "MultiEdit" | "NotebookEdit" | "Update") {
+            return;
+        }
+        let text = |value: &Value, name: &str| Some(value.get(name)?.as_str()?.to_owned());
+        let Some(path) = text(input, "file_path").or_else(|| text(input, "notebook_path")) else { return };
+        let path = PathBuf::from(path);
+        let before = self.0.iter().position(|edit| edit.path == path).map(|at| self.0.remove(at));
+        let several = input.get("edits").and_then(Value::as_array).into_iter().flatten();
+        let parts = std::iter::once(input).chain(several).filter_map(|edit| text(edit, "new_string")).collect();
+        let count = before.map_or(0, |edit| edit.count) + 1;
+        self.0.push(Edit { path, count, whole: text(input, "content"), parts });
+    }
+
+    /// The edited files, the most recently edited one first.
+    pub(super) fn files(&self, root: &Path) -> Vec<EditedFile> {
+        let file = |edit: &Edit| {
+            let path = edit.path.strip_prefix(root).unwrap_or(&edit.path);
+            Some(EditedFile { path: quoted(&path.to_string_lossy())?, edits: edit.count, state: edit.state(root) })
+        };
+        self.0.iter().rev().filter_map(file).collect()
+    }
+}
+
+impl Edit {
+    fn state(&self, root: &Path) -> FileState {
+        let path = root.join(&self.path);
+        let Ok(metadata) = path.metadata() else { return FileState::Deleted };
+        if !metadata.is_file() || metadata.len() > LARGEST {
+            return FileState::Unknown;
+        }
+        let Ok(now) = fs::read_to_string(&path) else { return FileState::Unknown };
+        let is_unchanged = match &self.whole {
+            Some(whole) => same_text(&now, whole),
+            None if self.parts.is_empty() => return FileState::Unknown,
+            None => self.parts.iter().all(|part| plain(&now).contains(&plain(part))),
+        };
+        if is_unchanged { FileState::Unchanged } else { FileState::Changed }
+    }
+}
+
+/// True for equal texts. An editor may have changed the line ends and the end of the file.
+fn same_text(one: &str, other: &str) -> bool {
+    plain(one).trim_end() == plain(other).trim_end()
+}
+
+fn plain(text: &str) -> String {
+    text.replace("\r\n", "\n")
+}
