@@ -359,6 +359,18 @@ fn names_of_secrets_in_metadata_and_lists_cost_nothing() {
     assert_eq!(other.said(), one.said());
 }
 
+#[test]
+fn a_text_that_looks_like_front_matter_comes_back() {
+    let mut lines = two();
+    lines[0]["content"] = json!("---\nStaging owns port 7433.\n---");
+    lines[1]["content"] = json!("---\nport: 7433\n---\nStaging has it.");
+    let mut one = Place::of(&lines);
+    one.export(false);
+    let mut other = Place::new();
+    other.add(&one.notes(), Trust::User, Scope::Global);
+    assert_eq!(other.said(), one.said());
+}
+
 fn two() -> Vec<Value> {
     vec![
         json!({ "id": FIRST, "content": "Staging runs PostgreSQL 15 on port 5433", "category": "facts",

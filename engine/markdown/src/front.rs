@@ -9,7 +9,8 @@ use jiff::tz::TimeZone;
 use serde_json::Value;
 use serde_saphyr::options::{DuplicateKeyPolicy, MergeKeyPolicy, NonFiniteFloatPolicy};
 
-const FENCE: &str = "---";
+/// The line before and after the front matter.
+pub(crate) const FENCE: &str = "---";
 /// Keys for the creation time; the first one with a valid time is used.
 pub(crate) const CREATED: [&str; 2] = ["created", "created_at"];
 /// Keys for the time of change.

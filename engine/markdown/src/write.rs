@@ -181,6 +181,11 @@ fn tried(text: &str) -> Option<(Note, Part, String)> {
     Some((note, part, whole))
 }
 
+/// True for a text that the parser reads in another way at the beginning of a file than after front matter.
+fn begins_like_front_matter(text: &str) -> bool {
+    text.trim_start_matches('\u{feff}').lines().next().is_some_and(|line| line.trim_end() == front::FENCE)
+}
+
 /// True if all tags and relations in the written text also belong to the note.
 fn is_said(found: &Note, by: &Written) -> bool {
     let is_known = |kind: &str, target: &Target| {
@@ -201,7 +206,7 @@ fn can_be_paragraph(text: &str, note: &Written) -> bool {
     if text.len() > Bound::default().most_bytes || text.contains(['\r', '\0']) || text.contains("%%") {
         return false;
     }
-    if text.trim() != text || text.lines().any(reaches_out) {
+    if text.trim() != text || text.lines().any(reaches_out) || begins_like_front_matter(text) {
         return false;
     }
     tried(text).is_some_and(|(found, part, whole)| {
