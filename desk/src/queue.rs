@@ -48,7 +48,7 @@ pub struct Job {
 
 impl Job {
     /// True for a job of the same session and subagent. The later one contains the work of both.
-    fn is_of_same(&self, other: &Self) -> bool {
+    fn has_same_source(&self, other: &Self) -> bool {
         (&self.session, &self.subagent) == (&other.session, &other.subagent)
     }
 }
@@ -135,7 +135,7 @@ pub fn due(home: &Home, now: Timestamp, seen: &BTreeSet<PathBuf>) -> Vec<Batch> 
             let _ = fs::remove_file(&path);
             continue;
         };
-        match batches.iter_mut().find(|batch| batch.job.is_of_same(&job)) {
+        match batches.iter_mut().find(|batch| batch.job.has_same_source(&job)) {
             Some(batch) => {
                 batch.files.push(path);
                 // A new turn ends the pause after a failure.

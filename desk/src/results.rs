@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use tessera_engine::domain::{CandidateId, MemoryUuid, ShortId, Timestamp};
 use tessera_engine::store::{Home, make_private_dir, replace};
 
-use crate::files::entries;
+use crate::files::{entries, small_text};
 
 /// If a session does not show its results within this number of minutes, the next session that starts shows them.
 const MINUTES_UNTIL_UNSEEN: i64 = 10;
@@ -99,7 +99,7 @@ fn name(path: &Path) -> Option<&str> {
 
 /// The content of a file; `None` if it cannot be read. A newer version may write other content.
 fn read(path: &Path) -> Option<Written> {
-    serde_json::from_slice(&fs::read(path).ok()?).ok()
+    serde_json::from_str(&small_text(path)?).ok()
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! [`tessera_actions`] compares the action with each memory. A classifier over the results decides. `benches/train`
 //! trains it on the labelled tool calls in `fixtures/actions`.
 
-pub use tessera_actions::{Action, Note};
+pub use tessera_actions::{Action, Lesson, Note};
 
 use crate::classifier::Forest;
 use crate::domain::{ShortId, Timestamp};
@@ -31,17 +31,27 @@ pub struct Bound {
     pub at: usize,
     /// The probability that it binds, 0 to 1.
     pub probability: f64,
-    /// The kinds of words that the memory and the action have in common: command, code, option, module, path.
+    /// The kinds of words that the memory and the action have in common: command, code, option, module, path. For a lesson
+    /// whose command the action runs: lesson.
     pub because: Vec<String>,
 }
 
 /// The candidates that bind to an action, best first.
 pub fn bound(action: &Action, candidates: &[Candidate]) -> Vec<Bound> {
-    let mut bound: Vec<Bound> = rated(action, candidates)
+    let lessons: Vec<Option<Lesson>> = candidates.iter().map(|candidate| Lesson::read(&candidate.text)).collect();
+    let by_lesson = lessons.iter().enumerate().filter(|(_, lesson)| lesson.as_ref().is_some_and(|it| it.binds(action)));
+    let mut bound: Vec<Bound> =
+        by_lesson.map(|(at, _)| Bound { at, probability: 1.0, because: vec!["lesson".to_owned()] }).collect();
+    let is_decided = |at: usize| lessons.get(at).and_then(Option::as_ref).is_some_and(|lesson| lesson.is_command);
+    let rated = rated(action, candidates)
         .into_iter()
         .map(|(at, features, because)| Bound { at, probability: Forest(BINDING).probability(&features), because })
-        .filter(|bound| bound.probability >= MIN_PROBABILITY)
-        .collect();
+        .filter(|rated| rated.probability >= MIN_PROBABILITY && !is_decided(rated.at));
+    for rated in rated {
+        if !bound.iter().any(|known| known.at == rated.at) {
+            bound.push(rated);
+        }
+    }
     bound.sort_by(|a, b| b.probability.total_cmp(&a.probability).then(b.at.cmp(&a.at)));
     bound
 }

@@ -251,9 +251,12 @@ pub(crate) fn error_query(output: &str) -> Option<String> {
 
 /// The line of a failed command's output that contains the error, otherwise the last line. The line with the exit code does
 /// not count.
-pub(crate) fn error_line(output: &str) -> Option<String> {
+pub fn error_line(output: &str) -> Option<String> {
     let lines = shortened(output.trim());
-    let mut lines = lines.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("Exit code "));
+    let mut lines = lines
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with("Exit code ") && !line.starts_with('>'));
     let last = lines.clone().next_back()?;
     Some(lines.find(|line| TELLING.is_match(line)).unwrap_or(last).to_owned())
 }

@@ -16,6 +16,7 @@ use tessera_engine::pack::{Recall, neutral};
 use tessera_engine::screen::dropped;
 use tessera_engine::store::Usage;
 
+use crate::handoff::{Rendered, SessionState};
 use crate::reply::{HookError, Reply, caller, claim, event};
 use crate::surroundings::Surroundings;
 use crate::wire::Payload;
@@ -55,11 +56,17 @@ fn for_start(payload: &Payload, surroundings: &Surroundings) -> Result<Option<Re
     let mut desk = Desk::new(&mut store, &caller);
     let handoff = match context {
         Context::Compacted => offer::after_compaction(payload, &claim, surroundings),
-        Context::New => offer::of_last_session(payload, &claim, surroundings),
-        Context::Kept => None,
+        // The person has just cleared the last session.
+        Context::New if payload.text(&["source"]).as_deref() == Some("clear") => None,
+        Context::New => offer::of_last_session(payload, &claim, &mut desk, surroundings),
+        Context::Kept => {
+            offer::keep(payload, SessionState::Running, surroundings);
+            None
+        }
     };
     let event = event(EVENT, started, &claim);
-    let given = desk.perform(SessionSummary { event, context, budget, handoff: handoff.clone() })?;
+    let quotes = handoff.as_ref().map(|handoff| (handoff.text.clone(), handoff.tokens));
+    let given = desk.perform(SessionSummary { event, context, budget, handoff: quotes })?;
     let notice = desk.perform(SessionNotice { claim: claim.clone() })?;
     let mut is_imported = |system, path| desk.perform(HasImported { system, path }).unwrap_or(true);
     let notice = of_settings(surroundings)
@@ -78,8 +85,8 @@ fn for_start(payload: &Payload, surroundings: &Surroundings) -> Result<Option<Re
 }
 
 /// The reply with the memories and the hand-off.
-fn summary_of(given: Option<&Recall>, handoff: Option<(String, u32)>, surroundings: &Surroundings) -> Option<Reply> {
-    let handoff = handoff.map(|(text, _)| text);
+fn summary_of(given: Option<&Recall>, handoff: Option<Rendered>, surroundings: &Surroundings) -> Option<Reply> {
+    let handoff = handoff.map(|handoff| handoff.text);
     let Some(given) = given else { return handoff.map(|text| Reply::context(EVENT, &text)) };
     let body = [Some(given.body.clone()), handoff].into_iter().flatten().collect::<Vec<_>>().join("\n");
     Some(notice::given(EVENT, &body, &recall::ids_of(given), given.tokens_used, surroundings))
@@ -173,7 +180,7 @@ fn of_plugins(surroundings: &Surroundings) -> Option<String> {
 /// Starts the worker if there are jobs, records in log files that are not in the database yet, or events that wait for
 /// plugins. The hook itself takes no write lock.
 pub(crate) fn on_end(payload: &Payload, surroundings: &Surroundings) -> Result<Option<Reply>, HookError> {
-    offer::keep(payload, true, surroundings);
+    offer::keep(payload, SessionState::Ended, surroundings);
     if !surroundings.home.holds_store() {
         return Ok(None);
     }

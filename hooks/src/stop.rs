@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 use tessera_desk::queue::{Job, WorkerTurn};
 use tessera_desk::{queue, screen};
 
+use crate::handoff::SessionState;
 use crate::offer;
 use crate::reply::{HookError, Reply, claim, dir_of};
 use crate::surroundings::{ExtractorChoice, ReviewChoice, Surroundings};
@@ -17,7 +18,7 @@ const LONGEST_ID: usize = 128;
 
 /// Leaves the turn to the worker.
 pub(crate) fn on_stop(payload: &Payload, surroundings: &Surroundings) -> Result<Option<Reply>, HookError> {
-    offer::keep(payload, false, surroundings);
+    offer::keep(payload, SessionState::Running, surroundings);
     // In a subagent, the text is not from the person.
     if payload.text(&["agent_id"]).is_some() {
         return Ok(None);

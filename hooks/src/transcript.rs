@@ -19,6 +19,17 @@ const LONGEST_LINE: u64 = 1024 * 1024;
 /// The sources of prompts that no person typed.
 const PROGRAMS: [&str; 6] = ["system", "loop_wakeup", "schedule_wakeup", "poll_event", "hook", "task_notification"];
 
+/// The beginnings of the output of a tool that did not run, because a person, a rule, a hook or a wrong argument prevented it.
+const DID_NOT_RUN: [&str; 5] = [
+    "The user doesn't want to",
+    "Permission to use",
+    "Claude requested permissions",
+    "PreToolUse:",
+    "<tool_use_error>",
+];
+/// The words of the client before the words of a person who did not allow a tool.
+const SAID: &str = "the user said:\n";
+
 /// A row of a transcript. A field of the wrong type counts as absent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row(Value);
@@ -43,6 +54,65 @@ pub struct ToolResult<'a> {
     pub text: String,
     /// True if the tool failed.
     pub is_error: bool,
+}
+
+/// The calls of tools whose results are not known yet, in their order.
+#[derive(Debug, Clone, Default)]
+pub struct OpenCalls {
+    calls: Vec<(String, String, Value)>,
+    /// True if a result followed the last call.
+    has_result: bool,
+}
+
+/// A call of a tool with its result.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FinishedCall {
+    /// The tool.
+    pub tool: String,
+    /// Its arguments.
+    pub input: Value,
+    /// The output.
+    pub output: String,
+    /// True if the tool failed.
+    pub is_error: bool,
+}
+
+impl OpenCalls {
+    /// Reads a row, and returns the calls that it finishes. Calls that a person did not allow are left out, because the tool
+    /// did not run.
+    pub fn read(&mut self, row: &Row) -> Vec<FinishedCall> {
+        let calls = row.tool_calls();
+        if !calls.is_empty() && std::mem::take(&mut self.has_result) {
+            // The session went on, so these calls were not interrupted. Their results were too long to be read.
+            self.calls.clear();
+        }
+        self.calls.extend(calls.into_iter().map(|call| (call.id.to_owned(), call.name.to_owned(), call.input.clone())));
+        let results = row.tool_results();
+        self.has_result |= !results.is_empty();
+        let finished = results.into_iter().filter_map(|result| {
+            let at = self.calls.iter().position(|(id, ..)| id == result.id)?;
+            let (_, tool, input) = self.calls.remove(at);
+            (!result.is_error || !has_not_run(&result.text)).then_some(FinishedCall {
+                tool,
+                input,
+                output: result.text,
+                is_error: result.is_error,
+            })
+        });
+        finished.collect()
+    }
+
+    /// The tools and arguments of the remaining calls. They were interrupted.
+    pub fn into_interrupted(self) -> impl Iterator<Item = (String, Value)> {
+        self.calls.into_iter().map(|(_, tool, input)| (tool, input))
+    }
+}
+
+/// The command of a call of a shell. `None` for a command in the background, because its result is not known.
+pub fn command_of<'a>(tool: &str, input: &'a Value) -> Option<&'a str> {
+    let is_in_background = input.get("run_in_background").and_then(Value::as_bool) == Some(true);
+    let is_shell = matches!(tool, "Bash" | "PowerShell" | "Shell");
+    if is_shell && !is_in_background { input.get("command")?.as_str() } else { None }
 }
 
 /// Passes each row at the end of a transcript to `each`, oldest first. `most` is the maximum number of bytes to read. Skips
@@ -107,6 +177,13 @@ impl Row {
         (!texts.is_empty()).then(|| texts.join("\n"))
     }
 
+    /// What a person said instead of allowing a tool.
+    pub fn objection(&self) -> Option<String> {
+        let results = self.tool_results();
+        let refused = results.iter().find(|result| result.is_error && has_not_run(&result.text))?;
+        Some(refused.text.split_once(SAID)?.1.to_owned())
+    }
+
     /// The agent's words.
     pub fn agent_texts(&self) -> Vec<&str> {
         if self.text("type") == Some("assistant") { self.content().map(texts).unwrap_or_default() } else { Vec::new() }
@@ -155,6 +232,10 @@ impl Row {
         self.0.get("toolUseResult").is_some_and(|result| !result.is_null())
             || self.blocks("tool_result").next().is_some()
     }
+}
+
+fn has_not_run(output: &str) -> bool {
+    DID_NOT_RUN.iter().any(|begin| output.starts_with(begin)) || output.contains("requires approval")
 }
 
 /// The texts of a message.

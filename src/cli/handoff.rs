@@ -7,9 +7,7 @@ use clap::{Args, ValueHint};
 use super::values::whole;
 
 const HELP: &str = "\
-The hand-off quotes the transcript: the last requests, decisions, open questions and tasks, the commands that failed and
-worked, and the edited files. Without an option, the hand-off is that of the last session of this project within seven
-days.
+The hand-off quotes what the session did. Without an option, it is that of the last session of this project within 7 days.
 
 Examples:
   tessera handoff

@@ -14,7 +14,7 @@ use crate::exit::UserError;
 pub(super) fn may_write(context: &Context, file: &Path, is_forced: bool) -> anyhow::Result<bool> {
     let shown = file.display();
     let refused = |problem: &str| Err(UserError(format!("{shown} {problem}")).into());
-    if config::home(context.home.clone())?.ours().iter().any(|ours| *ours == resolved(file)) {
+    if config::home(context.home.clone())?.is_ours(&resolved(file)) {
         return refused("is a file of the store; use another name");
     }
     let Ok(found) = std::fs::metadata(file) else { return Ok(true) };
@@ -28,8 +28,11 @@ pub(super) fn may_write(context: &Context, file: &Path, is_forced: bool) -> anyh
     super::agreed_or(is_forced, &question, &format!("{shown} exists; add --force to replace it"))
 }
 
-/// Resolves the symbolic links in the parent directories of a path. The file itself need not exist.
+/// Resolves the symbolic links of a path. The file itself need not exist.
 fn resolved(file: &Path) -> PathBuf {
+    if let Ok(real) = file.canonicalize() {
+        return real;
+    }
     let dir = file.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let whole = dir.canonicalize().ok().zip(file.file_name()).map(|(dir, name)| dir.join(name));
     whole.unwrap_or_else(|| file.to_owned())

@@ -86,7 +86,7 @@ fn a_plugin_without_its_program_reports_it_once_with_the_command() {
     let Some(client) = client() else { return };
     let stage = Stage::new(client);
     fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("plugin/bin/tessera"), stage.program()).unwrap();
-    fs::write(stage.at("Cargo.toml"), "").unwrap();
+    fs::write(stage.at("Cargo.toml"), "[package]\nname = \"tessera-memory\"\n").unwrap();
     stage.endpoint.script(|_| Answer::text("done"));
     let shown = stage.messages("hello there", &[]);
     let command = format!("cargo install --locked --path '{}'", stage.at("").canonicalize().unwrap().display());
@@ -113,11 +113,11 @@ fn an_installed_plugin_and_the_settings_act_once_together() {
     let given = || stage.prompt(question, &[]).injected().join("").matches("9417").count();
     assert_eq!(given(), 1, "the plugin acts");
     let doctor = stage.tessera(&["doctor"]);
-    assert!(doctor.contains("tessera@tessera is enabled, and its hook runs"), "{doctor}");
+    assert!(doctor.contains("tessera@tessera is enabled, and runs tessera"), "{doctor}");
     stage.tessera(&["setup", "claude-code", "--yes"]);
     assert_eq!(given(), 1, "only the settings act");
     let doctor = stage.tessera(&["doctor"]);
-    assert!(doctor.contains("only the settings act"), "{doctor}");
+    assert!(doctor.contains("the hooks and server of your settings act"), "{doctor}");
     stage.tessera(&["uninstall", "--yes"]);
     assert_eq!(fs::read(&settings).unwrap(), before);
     assert_eq!(given(), 1, "the plugin acts again");

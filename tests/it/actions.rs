@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use tessera_hooks::SERVERS;
 
 use crate::support::World;
-use crate::support::hooks::{context_of, event, faults, given, hook};
+use crate::support::hooks::{context_of, event, faults, given, hook, settled, stop};
+use crate::support::sessions::{bash, transcript_of, world_with_store};
 
 const FORCE: &str = "never git push --force on main, use --force-with-lease";
 const GENERATED: &str = "never edit src/schema.rs by hand, it is generated, run cargo xtask gen-schema";
@@ -208,4 +209,63 @@ fn events_are_handled_set_up_and_in_the_plugin_alike() {
             assert_eq!(["Read", "TodoWrite", "BashOutput"].map(acts), [false; 3], "{name}");
         }
     }
+}
+
+const LESSON: &str = "avoid: `npm test`; instead: `pnpm test`; because: npm error Missing script: \"test\"";
+
+#[test]
+fn a_lesson_is_shown_with_the_command_that_it_names() {
+    let world = World::new();
+    world.remember(LESSON);
+    world.remember("avoid: `cargo test --all`\ninstead: `cargo test --workspace`");
+    for (session, command, expected) in [
+        ("s1", "npm test", Some("#1")),
+        ("s2", "cd web && npm test -- --watch", Some("#1")),
+        ("s3", "cargo test --all -- --nocapture", Some("#2")),
+        ("s4", "pnpm test", None),
+        ("s5", "npm run build", None),
+        ("s6", "cargo test --workspace", None),
+        ("s7", "echo npm test", None),
+    ] {
+        let given = run(&world, session, command);
+        assert_eq!(
+            given.as_deref().and_then(|text| text.split_whitespace().find(|word| word.starts_with('#'))),
+            expected,
+            "{command}"
+        );
+    }
+    let log = world.json(&["log"]);
+    assert!(log.as_array().unwrap().iter().all(|row| row["given"][0]["because"] == json!(["lesson"])), "{log}");
+    let listed = world.json(&["list"]);
+    assert!(
+        listed["memories"].as_array().unwrap().iter().all(|memory| memory["links"] == json!([])),
+        "neither updates the other"
+    );
+}
+
+#[test]
+fn a_wrong_command_and_the_right_one_are_proposed_as_a_lesson_and_then_shown() {
+    let world = world_with_store();
+    let steps = json!([
+        { "user": "run the tests of the web app" },
+        bash("npm test", "Exit code 1\nnpm error Missing script: \"test\""),
+        bash("pnpm test", "2 passed"),
+        { "assistant": "The tests pass." },
+    ]);
+    let path = world.path("s.jsonl");
+    std::fs::write(&path, transcript_of(&json!({ "branch": "main", "steps": steps }))).unwrap();
+    for _ in 0..2 {
+        let ended = stop(&world, "s", &path, "The tests pass.");
+        hook(&world, ended.to_string().as_bytes(), &[]);
+        settled(&world);
+    }
+    let waiting = world.json(&["review"]);
+    let is_lesson = |row: &&Value| row["line"]["content"].as_str().is_some_and(|text| text.starts_with("avoid:"));
+    let lines: Vec<&Value> = waiting["proposals"].as_array().unwrap().iter().filter(is_lesson).collect();
+    assert_eq!(lines.len(), 1, "{waiting}");
+    assert_eq!(lines[0]["line"]["content"], LESSON);
+    assert_eq!(run(&world, "t1", "npm test"), None, "it waits");
+    world.run(&["review", "accept", lines[0]["id"].as_str().unwrap()]);
+    assert!(run(&world, "t2", "npm test").is_some_and(|text| text.contains("pnpm test")));
+    assert_eq!(faults(&world), [] as [&str; 0]);
 }

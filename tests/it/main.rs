@@ -17,6 +17,7 @@ mod faults;
 mod files;
 mod gone;
 mod handoff;
+mod handoff_offer;
 mod hidden;
 mod hooks;
 mod http;

@@ -309,13 +309,23 @@ fn doctor_finds_the_plugin_and_says_which_of_the_two_acts() {
     assert!(row().unwrap()["detail"].as_str().unwrap().contains("its files do not exist"), "{:?}", row());
     let installed = json!({ "plugins": { "tessera@mine": [{ "installPath": plugin }] } });
     fs::write(client.join("plugins/installed_plugins.json"), installed.to_string()).unwrap();
-    fs::copy(World::binary(), plugin.join("bin/tessera")).unwrap();
+    fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("plugin/bin/tessera"), plugin.join("bin/tessera")).unwrap();
+    assert!(row().unwrap()["detail"].as_str().unwrap().contains("does not find the program"), "{:?}", row());
+    fs::create_dir_all(world.path("user/.local/bin")).unwrap();
+    fs::copy(World::binary(), world.path("user/.local/bin/tessera")).unwrap();
     let found = row().unwrap();
-    assert!(found["good"] == true && found["detail"] == "tessera@mine is enabled, and its hook runs", "{found}");
+    assert!(
+        found["good"] == true && found["detail"].as_str().unwrap().contains("is enabled, and runs tessera 0."),
+        "{found}"
+    );
     world.run(&["setup", "claude-code", "--yes"]);
     let found = row().unwrap();
-    assert!(found["good"] == true && found["detail"].as_str().unwrap().contains("only the settings act"), "{found}");
+    let detail = found["detail"].as_str().unwrap();
+    assert!(found["good"] == true && detail.contains("the hooks and server of your settings act"), "{found}");
 }
+
+/// The manifest of a clone of the repository.
+const OURS: &str = "[package]\nname = \"tessera-memory\"\n";
 
 /// What the launcher of the plugin prints for an event if no program is installed.
 fn launched(world: &World, plugin: &Path, input: &str) -> String {
@@ -351,12 +361,14 @@ fn the_plugin_names_the_command_that_installs_the_program_once() {
     fs::create_dir(&clone).unwrap();
     list(&clone);
     assert!(message(&launched(&world, &plugin, start)).ends_with("see its README"), "it contains no Cargo.toml");
-    fs::write(clone.join("Cargo.toml"), "").unwrap();
+    fs::write(clone.join("Cargo.toml"), "[package]\nname = \"other\"\n").unwrap();
+    assert!(message(&launched(&world, &plugin, start)).ends_with("see its README"), "it is another package");
+    fs::write(clone.join("Cargo.toml"), OURS).unwrap();
     let command = format!("run: cargo install --locked --path '{}'", clone.display());
     assert!(message(&launched(&world, &plugin, start)).ends_with(&command));
     let odd = world.path("an 'odd' clone");
     fs::create_dir(&odd).unwrap();
-    fs::write(odd.join("Cargo.toml"), "").unwrap();
+    fs::write(odd.join("Cargo.toml"), OURS).unwrap();
     list(&odd);
     assert!(message(&launched(&world, &plugin, start)).ends_with("see its README"), "quotes cannot be quoted");
     for silent in [

@@ -3,7 +3,7 @@
 use std::env::consts::EXE_EXTENSION;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
@@ -91,7 +91,7 @@ pub fn check(store: &StoreConfig, places: &Places) -> Vec<Row> {
         let detail = "neither the settings nor a plugin run Tessera; run `tessera setup claude-code`".to_owned();
         rows.push(row("claude code", RowVerdict::Ok, detail));
     }
-    rows.extend(plugin.map(|plugin| plugin_row(&plugin, is_set_up)));
+    rows.extend(plugin.map(|plugin| plugin_row(&plugin, places)));
     rows.extend(unbelieved(store, &places.home).map(|detail| row("project", RowVerdict::Ok, detail)));
     rows.push(row("last injection", RowVerdict::Ok, last_injection(store)));
     if let Some(fault) = log::last(&store.home) {
@@ -100,13 +100,19 @@ pub fn check(store: &StoreConfig, places: &Places) -> Vec<Row> {
     rows
 }
 
-/// Runs the program of the plugin. If the settings run Tessera too, only they act.
-fn plugin_row(plugin: &Plugin, is_set_up: bool) -> Row {
+/// Reports the plugin, and which parts of it the user's settings replace.
+fn plugin_row(plugin: &Plugin, places: &Places) -> Row {
     let row = |verdict, detail| Row { name: "plugin", verdict, detail };
     let name = &plugin.name;
-    if is_set_up {
+    let replaced = match (runs_hooks(places, None), starts_server(places, None)) {
+        (true, true) => Some("hooks and server"),
+        (true, false) => Some("hooks"),
+        (false, true) => Some("server"),
+        (false, false) => None,
+    };
+    if let Some(replaced) = replaced {
         let detail = format!(
-            "{name} is enabled, and the settings run Tessera too; only the settings act. To keep one of them, run `claude \
+            "{name} is enabled, but the {replaced} of your settings act instead of its own; to keep one of both, run `claude \
             plugin uninstall {name}` or `tessera uninstall`"
         );
         return row(RowVerdict::Ok, detail);
@@ -114,11 +120,32 @@ fn plugin_row(plugin: &Plugin, is_set_up: bool) -> Row {
     let Some(program) = &plugin.program else {
         return row(RowVerdict::Bad, format!("{name} is enabled, but its files do not exist; install it again"));
     };
-    let entry = Entry { program: program.clone(), args: vec!["hook".to_owned()], variables: Vec::new() };
-    match hook_runs(&entry) {
-        Ok(said) => row(RowVerdict::Ok, format!("{name} is enabled, and its hook {said}")),
+    match version_of(program) {
+        Ok(version) => row(RowVerdict::Ok, format!("{name} is enabled, and runs {version}")),
         Err(problem) => row(RowVerdict::Bad, format!("{name} is enabled, but {}: {problem}", program.display())),
     }
+}
+
+/// The version that a program prints.
+fn version_of(program: &Path) -> Result<String, String> {
+    let mut command = Command::new(program);
+    command.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let child = command.spawn().map_err(|error| error.to_string())?;
+    let output = finished(child)?;
+    let version = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    if output.status.success() && !version.is_empty() {
+        return Ok(version);
+    }
+    Err("does not find the program `tessera`; a new session of Claude Code shows the command that installs it"
+        .to_owned())
+}
+
+/// The output of a program that ends soon.
+fn finished(child: Child) -> Result<Output, String> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || drop(sender.send(child.wait_with_output())));
+    let output = receiver.recv_timeout(PATIENCE).map_err(|_| "does not exit".to_owned())?;
+    output.map_err(|error| error.to_string())
 }
 
 /// Runs what the settings say.
@@ -212,10 +239,7 @@ fn hook_runs(entry: &Entry) -> Result<String, String> {
         // An event that requests nothing.
         let _ = stdin.write_all(b"{\"hook_event_name\":\"Notification\"}");
     }
-    let (sender, receiver) = mpsc::channel();
-    thread::spawn(move || drop(sender.send(child.wait_with_output())));
-    let output = receiver.recv_timeout(PATIENCE).map_err(|_| "does not exit".to_owned())?;
-    let output = output.map_err(|error| error.to_string())?;
+    let output = finished(child)?;
     match (output.status.success(), output.stdout.is_empty()) {
         (true, true) => Ok("runs".to_owned()),
         (true, false) => Err("prints output, although none is expected".into()),

@@ -181,7 +181,8 @@ fn tried(text: &str) -> Option<(Note, Part, String)> {
     Some((note, part, whole))
 }
 
-/// True for a text that the parser reads in another way at the beginning of a file than after front matter.
+/// True if the text begins with `---`. At the beginning of a file, where `tried` parses it, this line opens front matter. In
+/// the written file, the text follows other front matter.
 fn begins_like_front_matter(text: &str) -> bool {
     text.trim_start_matches('\u{feff}').lines().next().is_some_and(|line| line.trim_end() == front::FENCE)
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Beside, Candidate, Features, Holders, PreparedText, Restated, candidates, is_same};
+use crate::action::Lesson;
 use crate::classifier::Trees;
 use crate::domain::{Link, LinkKind, Memory, MemoryUuid, Scope, ShortId, Timestamp, Trust};
 use crate::embedding::Vector;
@@ -126,10 +127,11 @@ fn count_holders<'t, B: AsRef<[u8]>>(
     holders.terms.extend(unknown.into_iter().map(str::to_owned).zip(own));
 }
 
-/// True for a live memory of this user that is neither a turn of a conversation nor a part of a file.
+/// True for a live memory of this user that is neither a turn of a conversation nor a part of a file. All lessons have
+/// similar words, so lessons are not compared.
 pub fn is_compared(memory: &Memory) -> bool {
     let is_own = memory.share.is_none() && memory.conflict_of.is_none() && memory.file.is_none();
-    is_own && memory.deleted.is_none() && !memory.origin.is_captured()
+    is_own && memory.deleted.is_none() && !memory.origin.is_captured() && Lesson::read(&memory.content).is_none()
 }
 
 /// When a memory is compared.

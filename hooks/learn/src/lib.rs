@@ -10,6 +10,7 @@ mod extracted_memory;
 mod extractor;
 mod findings;
 mod heuristic;
+mod lessons;
 mod ollama;
 mod reconcile;
 mod taught;

@@ -16,6 +16,7 @@ use crate::extracted_memory::{ExtractorError, MOST_ANSWERED, Means, Verdict, Win
 use crate::extractor::Extractor;
 use crate::findings;
 use crate::heuristic::{Retraction, taken_back};
+use crate::lessons;
 use crate::reconcile::{self, Outcome, Source};
 use crate::transcript::{Turn, Turns, turns};
 use tessera_desk::chain::spool;
@@ -186,6 +187,11 @@ fn learn(job: &Job, store: &mut Store, court: &mut Extractors<'_>, until: Instan
         last.assistant = screened(&job.answer);
     }
     let mut learned = 0;
+    if let Some(turn) = read.all.get(read.first) {
+        let review = court.surroundings.settings.review;
+        let source = Source { job, turn, extractor: Extractor::Heuristic, review };
+        show(job, &lessons::propose(store, job, progress.cursor.as_deref(), source)?, court);
+    }
     for at in read.first..read.all.len() {
         let (Some(turn), Some(window)) = (read.all.get(at), read.all.get((at + 1).saturating_sub(DEEP)..=at)) else {
             break;

@@ -1,13 +1,21 @@
 //! The shell commands of a session, and whether they worked.
 
 use serde_json::json;
+use tessera_desk::screen::screened_head;
 use tessera_engine::action::Action;
 
-use super::{LONGEST_ERROR, quoted, quoted_up_to};
+use super::quote::{in_one_line, quoted_command};
 use crate::prompt::error_line;
 
 /// Maximum number of bytes of a command that is read. A longer one contains a file.
 const LONGEST: usize = 2_000;
+/// The maximum number of bytes of an output that is searched for the error.
+const MOST_OUTPUT: usize = 16 * 1024;
+/// The maximum number of characters of an error line.
+const LONGEST_ERROR: usize = 120;
+
+/// The command that prints a hand-off.
+const OWN: &str = "tessera handoff";
 
 /// A command that worked in the end.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,16 +54,19 @@ enum Outcome {
 pub(super) struct Commands(Vec<Run>);
 
 impl Commands {
-    /// Adds a command. `output` is the output of a command that failed.
+    /// Adds a command. `failure` is the output of a command that failed.
     pub(super) fn add(&mut self, command: &str, failure: Option<&str>) {
-        if command.len() > LONGEST || only_reads(command) {
+        if command.len() > LONGEST || only_reads(command) || command.trim_start().starts_with(OWN) {
             return;
         }
-        let Some(command) = quoted(command) else { return };
+        let Some(command) = quoted_command(command) else { return };
         let before = self.0.iter().position(|run| run.command == command).map(|at| self.0.remove(at));
         let result = match failure {
             None => Outcome::Worked,
-            Some(output) => Outcome::Failed(error_line(output).and_then(|line| quoted_up_to(&line, LONGEST_ERROR))),
+            Some(output) => {
+                let line = error_line(&screened_head(output, MOST_OUTPUT));
+                Outcome::Failed(line.and_then(|line| in_one_line(&line, LONGEST_ERROR)))
+            }
         };
         let has_failed = before.is_some_and(|run| run.has_failed) || failure.is_some();
         self.0.push(Run { command, result, has_failed });
@@ -81,7 +92,7 @@ impl Commands {
 }
 
 /// True for a command that neither changes nor starts anything, such as `ls`.
-fn only_reads(command: &str) -> bool {
+pub fn only_reads(command: &str) -> bool {
     let action = Action::read("Bash", &json!({ "command": command }), "/", "/");
     action.is_none_or(|action| action.is_idle())
 }

@@ -42,6 +42,11 @@ pattern!(
     r"(?i)\b(?:no|not|cannot|nicht|kein\w*|ne|pas|aucun\w*|ningún|ninguna|não|nenhum\w*)\b|n't\b|ない|ません|不"
 );
 pattern!(
+    /// Words of thanks and praise.
+    THANKS,
+    r"(?i)\b(?:thanks?|thx|great|nice|perfect|awesome|cool|danke|merci|gracias|obrigad[oa])\b|ありがとう|谢谢"
+);
+pattern!(
     /// A plan of the agent.
     PLAN,
     r"(?i)\b(?:i'?ll|i will|i'?ve|i (?:put|kept|left|made|moved|chose|used|added)|we|plan|ich (?:lasse|nehme|habe|werde)|wir|je (?:garde|mets|laisse|vais)|on|dejo|voy a|he)\b|ました|ます"
@@ -84,6 +89,11 @@ pub(super) fn points_of_agent(sentence: &str) -> u32 {
 /// The number of words of choice, at most two.
 fn choices(sentence: &str) -> u32 {
     u32::try_from(CHOICE.find_iter(sentence).take(2).count()).unwrap_or(2)
+}
+
+/// True for an answer that contains nothing but thanks or praise. "Yes" is an answer.
+pub(super) fn only_thanks(answer: &str) -> bool {
+    is_small_talk(answer) && THANKS.is_match(answer)
 }
 
 /// True for an agent's sentence about work that remains.

@@ -5,13 +5,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use tessera_desk::files::entries;
+use tessera_desk::files::{entries, small_text};
 use tessera_desk::project::Claim;
 use tessera_desk::screen::{holds_credential, names_credential};
-use tessera_engine::domain::{Scope, Timestamp};
+use tessera_engine::domain::Timestamp;
 use tessera_engine::store::{Home, make_private_dir, replace};
 
-/// Records are deleted after this number of days. A hand-off is offered for as long.
+/// The number of days after which a record is deleted. Until then, the hand-off of its session can be offered.
 pub const DAYS_KEPT: i64 = 7;
 
 /// A session of a project.
@@ -21,19 +21,30 @@ pub struct SessionRecord {
     pub session: String,
     /// Its transcript.
     pub transcript: PathBuf,
+    /// The directory of the project, without links.
+    pub place: PathBuf,
     /// The end of its last turn.
     pub at: Timestamp,
-    /// True if the client has ended the session.
-    pub has_ended: bool,
+    /// Whether it still runs.
+    pub state: SessionState,
 }
 
-/// Stores the record of a session, in place of its previous record. Skips a session whose name or transcript contains a
-/// credential.
+/// Whether a session still runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SessionState {
+    /// It probably runs, unless its last turn was long ago.
+    Running,
+    /// The client has ended it.
+    Ended,
+}
+
+/// Stores the record of a session in a project. Skips a session whose name or transcript contains a credential.
 ///
 /// # Errors
 /// Returns an error if the file cannot be written.
 pub fn keep(home: &Home, claim: &Claim, record: &SessionRecord) -> io::Result<()> {
-    if holds_credential(&record.session) || names_credential(&record.transcript) {
+    if holds_credential(&record.session) || names_credential(&record.transcript) || names_credential(&record.place) {
         return Ok(());
     }
     let dir = home.sessions();
@@ -42,15 +53,31 @@ pub fn keep(home: &Home, claim: &Claim, record: &SessionRecord) -> io::Result<()
 }
 
 /// The sessions of a project in the last seven days, newest first. A time in the future counts as now.
-pub fn of_project(home: &Home, claim: &Claim, now: Timestamp) -> Vec<SessionRecord> {
-    let own = project_key(claim);
+///
+/// A directory can name any project. So a session in another directory counts only if both directories are trusted;
+/// `is_believed` decides.
+pub fn of_project(
+    home: &Home,
+    claim: &Claim,
+    now: Timestamp,
+    mut is_believed: impl FnMut(Claim) -> bool,
+) -> Vec<SessionRecord> {
+    let (own, place) = (project_key(claim), claim.real_place());
     let is_own =
         |path: &PathBuf| path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(&own));
     let files = entries(&home.sessions()).into_iter().filter(is_own);
     let mut found: Vec<SessionRecord> = files.filter_map(|path| read(&path)).collect();
-    found.retain(|record| !is_old(record, now));
+    found.retain(|record| {
+        let elsewhere = || Claim { root: record.place.clone(), place: record.place.clone(), ..claim.clone() };
+        !is_old(record, now) && (record.place == place || is_believed(claim.clone()) && is_believed(elsewhere()))
+    });
     found.sort_by(|a, b| b.at.cmp(&a.at).then(a.session.cmp(&b.session)));
     found
+}
+
+/// The session with this ID, in any project.
+pub fn with_id(home: &Home, session: &str) -> Option<SessionRecord> {
+    entries(&home.sessions()).iter().filter_map(|path| read(path)).find(|record| record.session == session)
 }
 
 /// Deletes old and damaged records.
@@ -68,15 +95,15 @@ fn is_old(record: &SessionRecord, now: Timestamp) -> bool {
 }
 
 fn read(path: &Path) -> Option<SessionRecord> {
-    serde_json::from_slice(&fs::read(path).ok()?).ok()
+    serde_json::from_str(&small_text(path)?).ok()
 }
 
-/// The name of the project, or the directory outside of projects.
+/// The name of the project. A project without a name is identified by its directory.
 fn project_key(claim: &Claim) -> String {
-    match &claim.scope {
-        Scope::Project(name) => key(name),
-        Scope::Global => key(&format!("directory {}", claim.root.display())),
+    if claim.is_its_own() {
+        return key(&format!("directory {}", claim.real_place().display()));
     }
+    key(claim.scope.as_str())
 }
 
 fn key(text: &str) -> String {

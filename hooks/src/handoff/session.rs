@@ -1,34 +1,53 @@
 //! Reads the parts of a hand-off from a transcript.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
+use std::sync::LazyLock;
 
-use serde_json::Value;
+use regex_lite::Regex;
+use tessera_desk::screen::{holds_credential, screened};
 use tessera_engine::domain::Timestamp;
 use tessera_tables::names;
 
 use super::commands::{Command, Commands, FailedCommand};
+use super::decisions;
 use super::files::{EditedFile, Edits};
+use super::quote::{in_one_line, quoted, sentence as quoted_sentence};
 use super::tasks::Tasks;
-use super::{decisions, quoted};
 use crate::prompt::{agent_sentences, is_small_talk, own_words};
 use crate::said::sentences;
-use crate::transcript::{MOST_BYTES, Row, ToolResult, each_row};
+use crate::transcript::{FinishedCall, MOST_BYTES, OpenCalls, Row, command_of, each_row};
 
-/// The maximum number of bytes at the end of a transcript that are read for an offer.
-const MOST_BYTES_FOR_OFFER: u64 = 256 * 1024;
+/// The number of bytes at the end of a transcript that are read first for an offer. They are enlarged until they contain a
+/// request.
+const BYTES_FOR_OFFER: u64 = 256 * 1024;
 /// The fewest prompts of a session without tool calls for which a hand-off is offered.
 const FEWEST_PROMPTS: usize = 3;
+/// The points of an answer to the agent's question.
+const POINTS_OF_ANSWER: u32 = 5;
 /// The maximum number of quoted requests and decisions.
 const MOST_REQUESTS: usize = 3;
 const MOST_DECISIONS: usize = 24;
 /// Answers of at most this number of words need the agent's question beside them.
 const FEW_WORDS: usize = 12;
+/// The maximum number of characters of the question in a decision.
+const LONGEST_QUESTION: usize = 120;
+/// The number of sentences at the end of a text of the agent in which a question waits for the person.
+const LAST_SENTENCES: usize = 4;
 /// The number of answers, from the last one, whose sentences about remaining work count.
 const LAST_ANSWERS: usize = 3;
-/// The output of a tool that a person did not allow. The tool did not run.
-const NOT_ALLOWED: &str = "The user doesn't want to";
+
+/// The tool with which the agent asks a person.
+const QUESTIONS: &str = "AskUserQuestion";
+/// A question and its answer in the output of this tool.
+static ANSWER: LazyLock<Regex> = LazyLock::new(|| pattern(r#""([^"]+)"="([^"]+)""#));
+/// The name of an image in a prompt.
+static IMAGE: LazyLock<Regex> = LazyLock::new(|| pattern(r"\[Image #\d+\]\s*"));
+
+fn pattern(source: &str) -> Regex {
+    Regex::new(source).expect("the patterns are constants, and a test compiles them")
+}
 
 names! {
 /// Who wrote a sentence.
@@ -62,7 +81,7 @@ pub struct Handoff {
     pub requests: Vec<String>,
     /// Sentences that decide something, the most important first.
     pub decisions: Vec<Quote>,
-    /// The edited files, the most recently edited one first.
+    /// The last edited files, the most recently edited one first.
     pub files: Vec<EditedFile>,
     /// The commands that failed when they were last run, newest first.
     pub failed: Vec<FailedCommand>,
@@ -75,13 +94,13 @@ pub struct Handoff {
 }
 
 impl Handoff {
-    /// Reads a transcript. `root` is the directory of the project.
+    /// Reads at most `most` bytes from the end of a transcript. `root` is the directory of the project.
     ///
     /// # Errors
     /// Returns an error if the transcript cannot be read.
-    pub fn read(transcript: &Path, root: &Path) -> io::Result<Self> {
+    pub fn read(transcript: &Path, root: &Path, most: u64) -> io::Result<Self> {
         let mut session = Session::default();
-        each_row(transcript, MOST_BYTES, |row| session.row(row))?;
+        each_row(transcript, most, |row| session.row(row))?;
         Ok(session.handoff(root))
     }
 
@@ -91,21 +110,41 @@ impl Handoff {
     }
 }
 
-/// The last request of a session that did some work. Reads only the end of the transcript.
+/// The last request of a session that did some work. Reads as little of the transcript as necessary, from its end.
 pub fn last_request(transcript: &Path) -> Option<String> {
-    let (mut prompts, mut has_worked) = (Vec::new(), false);
-    let read = each_row(transcript, MOST_BYTES_FOR_OFFER, |row| {
-        prompts.extend(row.prompt().as_deref().and_then(request));
-        has_worked |= !row.tool_calls().is_empty();
-    });
-    read.ok()?;
-    if has_worked || prompts.len() >= FEWEST_PROMPTS { prompts.pop() } else { None }
+    let mut most = BYTES_FOR_OFFER;
+    loop {
+        let mut session = Session::default();
+        let mut has_worked = false;
+        each_row(transcript, most, |row| {
+            session.row(row);
+            has_worked |= !row.tool_calls().is_empty();
+        })
+        .ok()?;
+        let has_worked = has_worked || session.requests.len() >= FEWEST_PROMPTS;
+        let is_whole = most >= MOST_BYTES || transcript.metadata().ok()?.len() <= most;
+        match session.requests.pop().filter(|_| has_worked) {
+            None if !is_whole => most *= 4,
+            found => return found,
+        }
+    }
 }
 
-/// The person's own words in a prompt that asks for something.
-fn request(prompt: &str) -> Option<String> {
-    let own = own_words(prompt);
-    if is_small_talk(&own) { None } else { quoted(&own) }
+/// A prompt whose list items are plain lines. Otherwise, a line that begins with `-` would count as pasted. The names of images
+/// are left out.
+fn without_list_signs(prompt: &str) -> String {
+    let line = |line: &str| {
+        let line = IMAGE.replace_all(line, "");
+        let plain = line.trim_start();
+        let item = plain.strip_prefix("- ").or_else(|| plain.strip_prefix("* "));
+        item.filter(|item| item.starts_with(char::is_alphabetic)).unwrap_or(&line).to_owned()
+    };
+    prompt.lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// The person's own words in a screened prompt that asks for something.
+fn request(own: &str) -> Option<String> {
+    if is_small_talk(own) { None } else { quoted_sentence(own) }
 }
 
 /// A sentence that decides something.
@@ -125,12 +164,12 @@ struct Session {
     requests: Vec<String>,
     turns: usize,
     decisions: Vec<Decision>,
-    /// The sentences of the agent since the last prompt.
-    answer: Vec<String>,
+    /// The questions at the ends of the agent's texts since the last prompt.
+    questions: Vec<String>,
     /// The sentences about remaining work, with the number of prompts before them.
     remaining: Vec<(usize, String)>,
     /// The calls without a result.
-    calls: BTreeMap<String, (String, Value)>,
+    calls: OpenCalls,
     commands: Commands,
     edits: Edits,
     tasks: Tasks,
@@ -142,76 +181,88 @@ impl Session {
         if let Some(branch) = row.branch().filter(|branch| *branch != "HEAD") {
             self.branch = Some(branch.to_owned());
         }
-        if let Some(prompt) = row.prompt() {
+        if let Some(prompt) = row.prompt().or_else(|| row.objection()) {
             self.prompt(&prompt);
         }
         for text in row.agent_texts() {
             self.agent_text(text);
         }
-        for call in row.tool_calls() {
-            self.calls.insert(call.id.to_owned(), (call.name.to_owned(), call.input.clone()));
-        }
-        for result in row.tool_results() {
-            self.result(&result);
+        for call in self.calls.read(row) {
+            self.finished(&call);
         }
     }
 
     fn prompt(&mut self, prompt: &str) {
         self.turns += 1;
-        let own = own_words(prompt);
+        let own = own_words(&without_list_signs(&screened(prompt)));
+        let questions = std::mem::take(&mut self.questions);
         let is_answer = own.split_whitespace().count() <= FEW_WORDS && !decisions::asks(&own);
-        let question = self.answer.iter().rev().find(|sentence| decisions::asks(sentence)).filter(|_| is_answer);
+        let question = questions.last().filter(|_| is_answer);
+        // A password alone looks like any word. The question shows what it is.
+        let as_statement = |question: &String| format!("{}: {own}", question.trim_end_matches(['?', '？', ' ']));
+        if question.is_some_and(|question| holds_credential(&as_statement(question))) {
+            return;
+        }
         // A short answer is a decision together with its question.
-        if let Some(question) = question.cloned() {
-            self.answered(&question, &own);
+        if let Some(question) = question {
+            self.answered(question, &own);
         } else {
             for sentence in own.lines().flat_map(sentences) {
                 self.decided(Speaker::User, sentence, decisions::points_of_person(sentence));
             }
         }
-        self.requests.extend(request(prompt));
-        self.answer.clear();
+        if let Some(request) = request(&own) {
+            self.requests.retain(|other| *other != request);
+            self.requests.push(request);
+        }
     }
 
     /// Adds the agent's question and the person's answer as one decision.
     fn answered(&mut self, question: &str, answer: &str) {
-        let (Some(question), Some(answer)) = (quoted(question), quoted(answer)) else { return };
-        self.decided(Speaker::User, &format!("{question} — {answer}"), 3);
+        if decisions::only_thanks(answer) {
+            return;
+        }
+        let Some(question) = in_one_line(question, LONGEST_QUESTION) else { return };
+        self.decided(Speaker::User, &format!("{question} — {answer}"), POINTS_OF_ANSWER);
     }
 
     fn decided(&mut self, speaker: Speaker, sentence: &str, points: u32) {
-        let Some(text) = Some(sentence).filter(|_| points > 0).and_then(quoted) else { return };
-        self.decisions.retain(|decision| decision.quote.text != text);
+        let Some(text) = Some(sentence).filter(|_| points > 0).and_then(quoted_sentence) else { return };
         self.decisions.push(Decision { quote: Quote { speaker, text }, points, turn: self.turns });
     }
 
     fn agent_text(&mut self, text: &str) {
-        for sentence in agent_sentences(text) {
-            let points = decisions::points_of_agent(&sentence);
-            self.decided(Speaker::Agent, &sentence, points);
-            if decisions::remains(&sentence) && !decisions::asks(&sentence) {
+        let sentences = agent_sentences(&screened(text));
+        for sentence in &sentences {
+            self.decided(Speaker::Agent, sentence, decisions::points_of_agent(sentence));
+            if decisions::remains(sentence) && !decisions::asks(sentence) {
                 self.remaining.push((self.turns, sentence.clone()));
             }
-            self.answer.push(sentence);
         }
+        // An earlier question is rhetorical, because the agent goes on.
+        let first = sentences.len().saturating_sub(LAST_SENTENCES);
+        let asks = |sentence: &String| decisions::asks(sentence);
+        self.questions.extend(sentences.into_iter().skip(first).filter(asks));
     }
 
-    fn result(&mut self, result: &ToolResult<'_>) {
-        let Some((tool, input)) = self.calls.remove(result.id) else { return };
-        if result.is_error && result.text.starts_with(NOT_ALLOWED) {
-            return;
+    fn finished(&mut self, call: &FinishedCall) {
+        if call.tool == QUESTIONS {
+            for answer in ANSWER.captures_iter(&screened(&call.output)) {
+                let text = |at| answer.get(at).map_or("", |found| found.as_str());
+                self.answered(text(1), text(2));
+            }
         }
-        if let Some(command) = command_of(&tool, &input) {
-            self.commands.add(command, result.is_error.then_some(result.text.as_str()));
-        } else if !result.is_error {
-            self.edits.read(&tool, &input);
-            self.tasks.read(&tool, &input, &result.text);
+        if let Some(command) = command_of(&call.tool, &call.input) {
+            self.commands.add(command, call.is_error.then_some(call.output.as_str()));
+        } else if !call.is_error {
+            self.edits.read(&call.tool, &call.input);
+            self.tasks.read(&call.tool, &call.input, &call.output);
         }
     }
 
     fn handoff(mut self, root: &Path) -> Handoff {
         // An interrupted command has no result.
-        for (tool, input) in std::mem::take(&mut self.calls).into_values() {
+        for (tool, input) in std::mem::take(&mut self.calls).into_interrupted() {
             if let Some(command) = command_of(&tool, &input) {
                 self.commands.add(command, Some(""));
             }
@@ -241,12 +292,14 @@ impl Session {
         };
         let mut found: Vec<&Decision> = self.decisions.iter().filter(is_new).collect();
         found.sort_by_key(|decision| std::cmp::Reverse((decision.points, decision.turn)));
+        let mut seen = BTreeSet::new();
+        found.retain(|decision| seen.insert(&decision.quote.text));
         found.into_iter().take(MOST_DECISIONS).map(|decision| decision.quote.clone()).collect()
     }
 
     fn open(&self) -> Vec<Quote> {
-        let agent = |sentence: &String| Some(Quote { speaker: Speaker::Agent, text: quoted(sentence)? });
-        let questions = self.answer.iter().filter(|sentence| decisions::asks(sentence)).filter_map(agent);
+        let agent = |sentence: &String| Some(Quote { speaker: Speaker::Agent, text: quoted_sentence(sentence)? });
+        let questions = self.questions.iter().filter_map(agent);
         let is_late = |(turn, _): &&(usize, String)| turn + LAST_ANSWERS > self.turns;
         let remaining = self.remaining.iter().rev().filter(is_late).filter_map(|(_, sentence)| agent(sentence));
         let mut open: Vec<Quote> = Vec::new();
@@ -257,9 +310,4 @@ impl Session {
         }
         open
     }
-}
-
-/// The command of a call of a shell.
-fn command_of<'a>(tool: &str, input: &'a Value) -> Option<&'a str> {
-    if matches!(tool, "Bash" | "PowerShell" | "Shell") { input.get("command")?.as_str() } else { None }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::quoted;
+use super::quote::quoted;
 
 /// The tasks that are not completed. Clients write the whole list (`TodoWrite`), or one task at a time (`TaskCreate`,
 /// `TaskUpdate`).

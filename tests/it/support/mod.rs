@@ -3,6 +3,7 @@
 mod client;
 pub(crate) mod hooks;
 pub(crate) mod older;
+pub(crate) mod sessions;
 pub(crate) mod terminal;
 mod world;
 

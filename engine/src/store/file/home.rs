@@ -231,6 +231,17 @@ impl Home {
         ours
     }
 
+    /// True for one of Tessera's own files, and for a file in one of its directories, except for backups and memory files. The
+    /// path has no links.
+    pub fn is_ours(&self, path: &Path) -> bool {
+        let home = self.0.canonicalize().unwrap_or_else(|_| self.0.clone());
+        let Ok(inside) = path.strip_prefix(&home) else { return false };
+        let mut parts = inside.components();
+        let Some(first) = parts.next().map(|part| home.join(part)) else { return true };
+        let is_shared = [MEMORIES, BACKUPS].iter().any(|name| first == home.join(name));
+        is_named(&first, names::is_ours) && !(is_shared && parts.next().is_some())
+    }
+
     /// The files of the store that other users of the machine can read: the home directory, and files that contain text
     /// from memories.
     pub fn open_to_others(&self) -> Vec<PathBuf> {
