@@ -17,11 +17,12 @@ use super::quote::{in_one_line, quoted, sentence as quoted_sentence};
 use super::tasks::Tasks;
 use crate::prompt::{agent_sentences, is_small_talk, own_words};
 use crate::said::sentences;
-use crate::transcript::{FinishedCall, MOST_BYTES, OpenCalls, Row, command_of, each_row};
+use crate::transcript::{FinishedCall, OpenCalls, Row, command_of, each_row};
 
-/// The number of bytes at the end of a transcript that are read first for an offer. They are enlarged until they contain a
-/// request.
+/// The number of bytes at the end of a transcript that are read first for an offer, and the maximum number. More and more
+/// bytes are read until they contain a request.
 const BYTES_FOR_OFFER: u64 = 256 * 1024;
+const MOST_BYTES_FOR_OFFER: u64 = 4 * 1024 * 1024;
 /// The fewest prompts of a session without tool calls for which a hand-off is offered.
 const FEWEST_PROMPTS: usize = 3;
 /// The points of an answer to the agent's question.
@@ -110,24 +111,63 @@ impl Handoff {
     }
 }
 
-/// The last request of a session that did some work. Reads as little of the transcript as necessary, from its end.
+/// The last request of a session that did some work. A client waits for it, so it reads as little of the transcript as
+/// necessary, from its end.
 pub fn last_request(transcript: &Path) -> Option<String> {
     let mut most = BYTES_FOR_OFFER;
     loop {
-        let mut session = Session::default();
-        let mut has_worked = false;
-        each_row(transcript, most, |row| {
-            session.row(row);
-            has_worked |= !row.tool_calls().is_empty();
-        })
-        .ok()?;
-        let has_worked = has_worked || session.requests.len() >= FEWEST_PROMPTS;
-        let is_whole = most >= MOST_BYTES || transcript.metadata().ok()?.len() <= most;
-        match session.requests.pop().filter(|_| has_worked) {
+        let mut last = LastRequest::default();
+        each_row(transcript, most, |row| last.row(row)).ok()?;
+        let is_whole = most >= MOST_BYTES_FOR_OFFER || transcript.metadata().ok()?.len() <= most;
+        let has_worked = last.has_worked || last.prompts >= FEWEST_PROMPTS;
+        match last.request.filter(|_| has_worked) {
             None if !is_whole => most *= 4,
             found => return found,
         }
     }
+}
+
+/// What is read for an offer.
+#[derive(Debug, Default)]
+struct LastRequest {
+    request: Option<String>,
+    /// The last text of the agent.
+    answer: String,
+    prompts: usize,
+    has_worked: bool,
+}
+
+impl LastRequest {
+    fn row(&mut self, row: &Row) {
+        self.has_worked |= !row.tool_calls().is_empty();
+        if let Some(text) = row.agent_texts().last() {
+            (*text).clone_into(&mut self.answer);
+        }
+        let Some(prompt) = row.prompt() else { return };
+        self.prompts += 1;
+        let own = own_text(&prompt);
+        let questions = questions(&agent_sentences(&std::mem::take(&mut self.answer)));
+        if questions.last().is_some_and(|question| answers_with_credential(question, &own)) {
+            return;
+        }
+        self.request = request(&own).or(self.request.take());
+    }
+}
+
+/// The person's own words in a prompt, without credentials.
+fn own_text(prompt: &str) -> String {
+    own_words(&without_list_signs(&screened(prompt)))
+}
+
+/// A password alone looks like any word. The question shows what it is.
+fn answers_with_credential(question: &str, answer: &str) -> bool {
+    holds_credential(&format!("{}: {answer}", question.trim_end_matches(['?', '？', ' '])))
+}
+
+/// The questions at the end of a text of the agent. An earlier question is rhetorical, because the agent goes on.
+fn questions(sentences: &[String]) -> Vec<String> {
+    let last = sentences.get(sentences.len().saturating_sub(LAST_SENTENCES)..).unwrap_or_default();
+    last.iter().filter(|sentence| decisions::asks(sentence)).cloned().collect()
 }
 
 /// A prompt whose list items are plain lines. Otherwise, a line that begins with `-` would count as pasted. The names of images
@@ -194,13 +234,11 @@ impl Session {
 
     fn prompt(&mut self, prompt: &str) {
         self.turns += 1;
-        let own = own_words(&without_list_signs(&screened(prompt)));
+        let own = own_text(prompt);
         let questions = std::mem::take(&mut self.questions);
         let is_answer = own.split_whitespace().count() <= FEW_WORDS && !decisions::asks(&own);
         let question = questions.last().filter(|_| is_answer);
-        // A password alone looks like any word. The question shows what it is.
-        let as_statement = |question: &String| format!("{}: {own}", question.trim_end_matches(['?', '？', ' ']));
-        if question.is_some_and(|question| holds_credential(&as_statement(question))) {
+        if question.is_some_and(|question| answers_with_credential(question, &own)) {
             return;
         }
         // A short answer is a decision together with its question.
@@ -239,10 +277,7 @@ impl Session {
                 self.remaining.push((self.turns, sentence.clone()));
             }
         }
-        // An earlier question is rhetorical, because the agent goes on.
-        let first = sentences.len().saturating_sub(LAST_SENTENCES);
-        let asks = |sentence: &String| decisions::asks(sentence);
-        self.questions.extend(sentences.into_iter().skip(first).filter(asks));
+        self.questions.extend(questions(&sentences));
     }
 
     fn finished(&mut self, call: &FinishedCall) {
