@@ -1,11 +1,11 @@
 //! The hand-off of a session: what the next agent needs, quoted from the transcript and not summarised.
 //!
-//! - [`session`]: reads the parts of a hand-off from a transcript.
-//! - [`decisions`], [`commands`], [`files`], [`tasks`]: sentences that decide or leave something open; commands; edited files;
+//! - `session`: reads the parts of a hand-off from a transcript.
+//! - `decisions`, `commands`, `files`, `tasks`: sentences that decide or leave something open; commands; edited files;
 //!   task lists.
-//! - [`quote`]: texts in one line, without credentials.
-//! - [`render`]: chooses lines within a token budget.
-//! - [`record`]: which session was the last one in a project.
+//! - `quote`: texts in one line, without credentials.
+//! - `render`: chooses lines within a token budget.
+//! - `record`: which session was the last one in a project.
 
 mod commands;
 mod decisions;
