@@ -123,7 +123,7 @@ fn a_long_session_is_offered_and_a_huge_one_delays_no_memories() {
     let steps: Vec<Value> = (0..400).map(|number| json!({ "assistant": format!("{number} {sentence}") })).collect();
     fs::write(&path, transcript_of(&json!({ "branch": "main", "steps": steps }))).unwrap();
     let compacted = event(&world, "SessionStart", "s", json!({ "source": "compact", "transcript_path": path }));
-    let ran = hook(&world, compacted.to_string().as_bytes(), &[("TESSERA_HOOKS_DEADLINE_MS", "600")]);
+    let ran = hook(&world, compacted.to_string().as_bytes(), &[("TESSERA_HOOKS_DEADLINE_MS", "4000")]);
     assert!(context_of(&ran).is_some_and(|text| text.contains("Svelte")), "{:?}", faults(&world));
 }
 
