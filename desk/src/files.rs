@@ -31,3 +31,10 @@ pub fn entries(dir: &Path) -> Vec<PathBuf> {
     paths.sort();
     paths
 }
+
+/// The paths in a directory whose names begin with a text, sorted.
+pub fn beginning_with(dir: &Path, begin: &str) -> Vec<PathBuf> {
+    let begins =
+        |path: &PathBuf| path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(begin));
+    entries(dir).into_iter().filter(begins).collect()
+}

@@ -119,8 +119,8 @@ pub struct Batch {
     files: Vec<PathBuf>,
 }
 
-/// Due jobs, one per session or subagent, except those whose files are all in `seen`. Deletes invalid files, and the oldest beyond
-/// the maximum.
+/// Due jobs, one per session or subagent, except those whose files are all in `seen`. Deletes invalid files, and the
+/// oldest beyond the maximum.
 pub fn due(home: &Home, now: Timestamp, seen: &BTreeSet<PathBuf>) -> Vec<Batch> {
     let mut files = waiting(home);
     let too_many = files.len().saturating_sub(MOST_JOBS);

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use tessera_engine::domain::{CandidateId, MemoryUuid, ShortId, Timestamp};
 use tessera_engine::store::{Home, make_private_dir, replace};
 
-use crate::files::{entries, small_text};
+use crate::files::{beginning_with, entries, small_text};
 
 /// If a session does not show its results within this number of minutes, the next session that starts shows them.
 const MINUTES_UNTIL_UNSEEN: i64 = 10;
@@ -52,8 +52,7 @@ pub fn add(home: &Home, session: &str, at: Timestamp, results: &[LearningResult]
 
 /// The files with results of a session.
 pub fn of(home: &Home, session: &str) -> Vec<PathBuf> {
-    let own = key(session);
-    entries(&home.results()).into_iter().filter(|path| name(path).is_some_and(|name| name.starts_with(&own))).collect()
+    beginning_with(&home.results(), &key(session))
 }
 
 /// The files with results that their sessions did not show within ten minutes.

@@ -78,7 +78,7 @@ const REQUESTS: &str = "write add make create give tell say show explain want ne
 const ANY_ERROR: &str = "error errors err failed failure fail fatal exception panic panicked warning exit exited code status \
      cannot could not unable with to due previous aborting";
 
-fn pattern(source: &str) -> Regex {
+pub(crate) fn pattern(source: &str) -> Regex {
     Regex::new(source).expect("the patterns are constants, and a test compiles them")
 }
 

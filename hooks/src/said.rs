@@ -7,11 +7,7 @@ use std::sync::LazyLock;
 
 use regex_lite::Regex;
 
-use super::prompt::{own_words, unwrapped};
-
-fn pattern(source: &str) -> Regex {
-    Regex::new(source).expect("the pattern is a constant, and a test compiles it")
-}
+use super::prompt::{own_words, pattern, unwrapped};
 
 /// A line that begins a mail, a document or a list.
 static BEGINS_PASTE: LazyLock<Regex> = LazyLock::new(|| {

@@ -86,9 +86,11 @@ fn for_start(payload: &Payload, surroundings: &Surroundings) -> Result<Option<Re
 
 /// The reply with the memories and the hand-off.
 fn summary_of(given: Option<&Recall>, handoff: Option<Rendered>, surroundings: &Surroundings) -> Option<Reply> {
-    let handoff = handoff.map(|handoff| handoff.text);
-    let Some(given) = given else { return handoff.map(|text| Reply::context(EVENT, &text)) };
-    let body = [Some(given.body.clone()), handoff].into_iter().flatten().collect::<Vec<_>>().join("\n");
+    let Some(given) = given else { return handoff.map(|handoff| Reply::context(EVENT, &handoff.text)) };
+    let body = match handoff {
+        Some(handoff) => format!("{}\n{}", given.body, handoff.text),
+        None => given.body.clone(),
+    };
     Some(notice::given(EVENT, &body, &recall::ids_of(given), given.tokens_used, surroundings))
 }
 

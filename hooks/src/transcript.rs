@@ -4,9 +4,7 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
-use std::sync::LazyLock;
 
-use regex_lite::Regex;
 use serde_json::Value;
 use tessera_desk::json::whole_characters;
 use tessera_engine::domain::Timestamp;
@@ -19,6 +17,15 @@ const LONGEST_LINE: u64 = 1024 * 1024;
 /// The sources of prompts that no person typed.
 const PROGRAMS: [&str; 6] = ["system", "loop_wakeup", "schedule_wakeup", "poll_event", "hook", "task_notification"];
 
+/// The beginnings of texts that the client writes in the place of a prompt.
+const NOT_SAID: [&str; 6] = [
+    "<command-",
+    "<local-command-",
+    "<bash-",
+    "<task-notification",
+    "[Request interrupted",
+    "Caveat: The messages below",
+];
 /// The beginnings of the output of a tool that did not run, because a person, a rule, a hook or a wrong argument prevented it.
 const DID_NOT_RUN: [&str; 5] = [
     "The user doesn't want to",
@@ -165,15 +172,11 @@ impl Row {
 
     /// What a person typed, with pasted text. `None` for a tool result, a command of the client, or a text of a program.
     pub fn prompt(&self) -> Option<String> {
-        static NOT_SAID: LazyLock<Regex> = LazyLock::new(|| {
-            let source = r"^\s*(?:<command-|<local-command-|<bash-|<task-notification|\[Request interrupted|Caveat: The messages below)";
-            Regex::new(source).expect("the pattern is a constant, and a test compiles it")
-        });
         let is_of_program = self.text("promptSource").is_some_and(|source| PROGRAMS.contains(&source));
         if self.text("type") != Some("user") || is_of_program || self.has_result() {
             return None;
         }
-        let texts: Vec<&str> = texts(self.content()?).into_iter().filter(|text| !NOT_SAID.is_match(text)).collect();
+        let texts: Vec<&str> = texts(self.content()?).into_iter().filter(|text| !is_of_client(text)).collect();
         (!texts.is_empty()).then(|| texts.join("\n"))
     }
 
@@ -232,6 +235,11 @@ impl Row {
         self.0.get("toolUseResult").is_some_and(|result| !result.is_null())
             || self.blocks("tool_result").next().is_some()
     }
+}
+
+/// True for a text that the client wrote in the place of a prompt.
+fn is_of_client(text: &str) -> bool {
+    NOT_SAID.iter().any(|begin| text.trim_start().starts_with(begin))
 }
 
 fn has_not_run(output: &str) -> bool {

@@ -234,7 +234,7 @@ pub struct SessionSummary {
     pub context: Context,
     /// The budget of the reply.
     pub budget: TokenBudget,
-    /// The hand-off that the session receives beside the reply, and its tokens. It is recorded with the reply.
+    /// The text and the tokens of a hand-off that follows the memories. The record of the delivery counts both.
     pub handoff: Option<(String, u32)>,
 }
 

@@ -42,9 +42,8 @@ impl Lesson {
     }
 
     /// The text of a lesson about commands, with the reason.
-    pub fn text(&self, because: Option<&str>) -> String {
-        let reason = because.map(|because| format!("; because: {because}")).unwrap_or_default();
-        format!("avoid: `{}`; instead: `{}`{reason}", self.avoid, self.instead)
+    pub fn text(&self, because: &str) -> String {
+        format!("avoid: `{}`; instead: `{}`; because: {because}", self.avoid, self.instead)
     }
 
     /// True if the action runs the command to avoid: the action has all words of this command. An action that also has all
@@ -112,7 +111,7 @@ mod tests {
             assert_eq!(read(text), None, "{text}");
         }
         let lesson = Lesson::of_commands("npm test", "pnpm test");
-        assert_eq!(Lesson::read(&lesson.text(Some("npm error"))), Some(lesson));
+        assert_eq!(Lesson::read(&lesson.text("npm error")), Some(lesson));
     }
 
     #[test]

@@ -60,7 +60,7 @@ pub(crate) fn propose(
         let memory = ExtractedMemory {
             is_everywhere: Some(false),
             probability: Some(PROBABILITY),
-            ..ExtractedMemory::new(ExtractedKind::Workaround, lesson.text(Some(&error)))
+            ..ExtractedMemory::new(ExtractedKind::Workaround, lesson.text(&error))
         };
         match reconcile::reconcile(store, &memory, source) {
             Ok(reconcile::Outcome::Waiting(id)) => waiting.push(LearningResult::Waiting(id)),
@@ -93,7 +93,7 @@ fn lessons(transcript: &Path, cursor: Option<&str>) -> io::Result<Vec<(Lesson, S
     Ok(reader.found)
 }
 
-/// What has been read so far.
+/// The lessons in the rows that were read.
 #[derive(Default)]
 struct Reader {
     calls: OpenCalls,
@@ -186,7 +186,7 @@ mod tests {
                 json!([{ "type": "tool_result", "tool_use_id": "c", "content": error, "is_error": !error.is_empty() }]);
             writeln!(file, "{}", row("user", result)).unwrap();
         }
-        lessons(file.path(), cursor).unwrap().into_iter().map(|(lesson, error)| lesson.text(Some(&error))).collect()
+        lessons(file.path(), cursor).unwrap().into_iter().map(|(lesson, error)| lesson.text(&error)).collect()
     }
 
     #[test]

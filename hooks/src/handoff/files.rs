@@ -108,7 +108,8 @@ impl Edit {
         let Ok(now) = fs::read_to_string(&path) else { return FileState::Unknown };
         let now = plain(&now);
         let is_unchanged = match &self.whole {
-            Some(whole) => same_text(&now, whole),
+            // An editor may have changed the end of the file.
+            Some(whole) => now.trim_end() == plain(whole).trim_end(),
             None if self.inserted.is_empty() && self.deleted.is_empty() => return FileState::Unknown,
             None => {
                 let has_all = self.inserted.iter().all(|part| now.contains(part));
@@ -132,11 +133,7 @@ fn without_dots(path: &Path) -> PathBuf {
     plain
 }
 
-/// True for equal texts. An editor may have changed the line ends and the end of the file.
-fn same_text(one: &str, other: &str) -> bool {
-    plain(one).trim_end() == plain(other).trim_end()
-}
-
+/// A text with line feeds only, because an editor may have changed the line ends.
 fn plain(text: &str) -> String {
     text.replace("\r\n", "\n")
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use tessera_desk::files::{entries, small_text};
+use tessera_desk::files::{beginning_with, entries, small_text};
 use tessera_desk::project::Claim;
 use tessera_desk::screen::{holds_credential, names_credential};
 use tessera_engine::domain::Timestamp;
@@ -62,14 +62,15 @@ pub fn of_project(
     now: Timestamp,
     mut is_believed: impl FnMut(Claim) -> bool,
 ) -> Vec<SessionRecord> {
-    let (own, place) = (project_key(claim), claim.real_place());
-    let is_own =
-        |path: &PathBuf| path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(&own));
-    let files = entries(&home.sessions()).into_iter().filter(is_own);
-    let mut found: Vec<SessionRecord> = files.filter_map(|path| read(&path)).collect();
+    let place = claim.real_place();
+    let files = beginning_with(&home.sessions(), &project_key(claim));
+    let mut found: Vec<SessionRecord> = files.iter().filter_map(|path| read(path)).collect();
+    found.retain(|record| !is_old(record, now));
+    // The store is asked only if there are sessions in other directories.
+    let is_trusted = found.iter().any(|record| record.place != place) && is_believed(claim.clone());
     found.retain(|record| {
         let elsewhere = || Claim { root: record.place.clone(), place: record.place.clone(), ..claim.clone() };
-        !is_old(record, now) && (record.place == place || is_believed(claim.clone()) && is_believed(elsewhere()))
+        record.place == place || is_trusted && is_believed(elsewhere())
     });
     found.sort_by(|a, b| b.at.cmp(&a.at).then(a.session.cmp(&b.session)));
     found

@@ -15,7 +15,7 @@ use super::decisions;
 use super::files::{EditedFile, Edits};
 use super::quote::{in_one_line, quoted, sentence as quoted_sentence};
 use super::tasks::Tasks;
-use crate::prompt::{agent_sentences, is_small_talk, own_words};
+use crate::prompt::{agent_sentences, is_small_talk, own_words, pattern};
 use crate::said::sentences;
 use crate::transcript::{FinishedCall, OpenCalls, Row, command_of, each_row};
 
@@ -45,10 +45,6 @@ const QUESTIONS: &str = "AskUserQuestion";
 static ANSWER: LazyLock<Regex> = LazyLock::new(|| pattern(r#""([^"]+)"="([^"]+)""#));
 /// The name of an image in a prompt.
 static IMAGE: LazyLock<Regex> = LazyLock::new(|| pattern(r"\[Image #\d+\]\s*"));
-
-fn pattern(source: &str) -> Regex {
-    Regex::new(source).expect("the patterns are constants, and a test compiles them")
-}
 
 names! {
 /// Who wrote a sentence.
@@ -127,7 +123,7 @@ pub fn last_request(transcript: &Path) -> Option<String> {
     }
 }
 
-/// What is read for an offer.
+/// The last request of a session, and whether the session did some work.
 #[derive(Debug, Default)]
 struct LastRequest {
     request: Option<String>,
@@ -196,7 +192,7 @@ struct Decision {
     turn: usize,
 }
 
-/// What has been read so far.
+/// The parts of a hand-off in the rows that were read.
 #[derive(Debug, Default)]
 struct Session {
     at: Option<Timestamp>,
